@@ -1,0 +1,35 @@
+# `make run` and `make test` are all that a newcomer needs: both create .venv and install the package first.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test lint types pytest format bench clean
+
+run: .venv/installed
+	$(BIN)/fedcert run --out runs/digits --overwrite
+
+test: lint types pytest
+
+lint: .venv/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: .venv/installed
+	$(BIN)/mypy
+
+pytest: .venv/installed
+	$(BIN)/pytest -q -n 2
+
+format: .venv/installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/interval_verifier.py
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv runs

@@ -1,0 +1,109 @@
+"""What a result claims: a `Certificate` is a proof, an `Estimate` is not."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Float64, Int64
+from scipy.stats import beta
+from torch import Tensor
+
+from fedcert.errors import ShapeMismatch
+from fedcert.numerics import mean_down
+
+Kind = Literal["local", "transported", "direct"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is bounded, and how.
+
+    Attributes:
+        kind: "direct" and "transported" speak of the deployed model; "local" of the clients' own
+            models, averaged, and so of no deployment at all.
+        rule: the aggregation rule that deploys the model.
+        events: the family of events whose probability was added up.
+    """
+
+    kind: Kind
+    rule: str
+    events: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proven lower bound of the safety probability, for each property.
+
+    Attributes:
+        claim: what is bounded.
+        lower: L ≤ Pr(safe), for each property.
+        upper: U ≥ Pr(safe), where an upper bound was proven.
+    """
+
+    claim: Claim
+    lower: Float64[Tensor, "P"]
+    upper: Float64[Tensor, "P"] | None = None
+
+    def __post_init__(self) -> None:
+        if not ((self.lower >= 0) & (self.lower <= 1)).all():
+            raise ArithmeticError(f"{self.claim}: a lower bound outside [0, 1]")
+
+    @property
+    def mean_lower(self) -> float:
+        """A lower bound of the mean safety probability over the properties."""
+        return mean_down(self.lower)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A Monte Carlo frequency, for each property; a diagnostic, never a bound.
+
+    Attributes:
+        name: what was sampled.
+        rule: the aggregation rule whose deployed law was sampled.
+        successes: how many of the samples were accepted, for each property.
+        samples: how many networks were sampled; the same ones serve all properties.
+    """
+
+    name: Literal["mc-ibp", "aggregated-sampling"]
+    rule: str
+    successes: Int64[Tensor, "P"]
+    samples: int
+
+    def __post_init__(self) -> None:
+        if not ((self.successes >= 0) & (self.successes <= self.samples)).all():
+            raise ShapeMismatch(f"{self.name}: successes outside 0 … {self.samples}")
+
+    @property
+    def value(self) -> float:
+        """The mean acceptance rate over the properties."""
+        return self.successes.double().mean().item() / self.samples
+
+    def confidence_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """An interval for the mean acceptance probability over the properties.
+
+        Each property's exact Clopper–Pearson interval holds at confidence 1 − (1 − confidence)/P, so
+        all P hold together at the given confidence (the samples are shared, hence dependent), and then
+        so does their mean.
+        """
+        limits = [
+            clopper_pearson(int(k), self.samples, 1 - (1 - confidence) / len(self.successes))
+            for k in self.successes
+        ]
+        return (
+            sum(low for low, _ in limits) / len(limits),
+            sum(high for _, high in limits) / len(limits),
+        )
+
+
+def clopper_pearson(successes: int, samples: int, confidence: float) -> tuple[float, float]:
+    """The exact two-sided confidence interval of a binomial probability.
+
+    >>> low, high = clopper_pearson(10, 10, 0.95)
+    >>> round(low, 4), high
+    (0.6915, 1.0)
+    """
+    alpha = (1 - confidence) / 2
+    failures = samples - successes
+    low = beta.ppf(alpha, successes, failures + 1) if successes else 0.0
+    high = beta.ppf(1 - alpha, successes + 1, failures) if failures else 1.0
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Certificates: Algorithm 1 and direct certification."""

@@ -1,0 +1,27 @@
+"""Local certificates: each client's own model, averaged over the clients."""
+
+from collections.abc import Sequence
+
+import torch
+
+from fedcert.certificate import Certificate, Claim
+from fedcert.certify.direct import verified_mass
+from fedcert.events.cells import Cells
+from fedcert.numerics import down, sum_down
+from fedcert.verifiers import Safe
+
+
+def certify_local(cells: Sequence[Cells], safe: Safe, rule: str, events: str) -> Certificate:
+    """L^loc = (1/n) Σ_i q_i(verified cells of client i): the mean of the clients' own bounds.
+
+    It bounds the average safety of the clients' models and says nothing of the deployed one.
+
+    Args:
+        cells: each client's disjoint cells and their masses under its posterior.
+        safe: the verifier and the properties.
+        rule: the deployed rule, for the table; the bound does not depend on it.
+        events: the name of the family the cells come from.
+    """
+    per_client = torch.stack([verified_mass(own, safe) for own in cells], dim=-1)
+    mean = down(sum_down(per_client) / len(cells)).clamp(min=0.0, max=1.0)
+    return Certificate(Claim("local", rule, events), mean)

@@ -1,0 +1,89 @@
+"""The transported certificate: Theorem 1 and Algorithm 1."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import torch
+from jaxtyping import Bool, Float64, Int64
+from torch import Tensor
+
+from fedcert.certificate import Certificate, Claim
+from fedcert.errors import ShapeMismatch
+from fedcert.events.cells import Cells
+from fedcert.numerics import down, exp_down, sum_down
+from fedcert.progress import Tracker, silent
+from fedcert.rules import AggregationRule
+from fedcert.search import Search
+from fedcert.verifiers import BATCH_ELEMENTS, Safe
+
+
+def certify_transported(
+    cells: Sequence[Cells],
+    rule: AggregationRule,
+    safe: Safe,
+    search: Search,
+    budget: int,
+    events: str,
+    track: Tracker = silent,
+) -> Certificate:
+    """L = Σ_{k : SAFE(G_k)} Π_i p_{i,k_i} ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) (eq. transported_certificate).
+
+    Sound since (1) the cells of one client's collection are disjoint, so the events
+    E_k = {Θ_i ∈ H_{i,k_i} for all i} of distinct tuples are; (2) Pr(E_k) = Π p_{i,k_i} for independent
+    clients; (3) on E_k the deployed parameters lie in G_k ⊇ A(Π H_{i,k_i}), all of which is proven safe.
+    Any set of tuples will do, so search and budget are free.
+
+    Args:
+        cells: C_i, each client's cells and masses.
+        rule: A, the deployed rule.
+        safe: SAFE, the verifier and the properties.
+        search: the order in which tuples are tried.
+        budget: B, the most tuples tried for a property.
+        events: the name of the family the cells come from.
+        track: shows progress.
+    """
+    if len(cells) != rule.clients:
+        raise ShapeMismatch(f"cells of {len(cells)} clients, a rule for {rule.clients}")
+    total = torch.zeros(len(safe.properties), dtype=torch.float64, device=cells[0].log_mass.device)
+    for selected, indices in track(_collections(cells, len(safe.properties)), "transporting cells"):
+        masses = [own.log_mass[i] for own, i in zip(cells, indices, strict=True)]
+        tuples = islice(search([m.tolist() for m in masses]), budget)
+        batch = max(1, BATCH_ELEMENTS // cells[0].boxes.shape[-1])
+        for ranks in batched(tuples, batch):
+            chosen = torch.tensor(ranks, device=total.device).unbind(-1)
+            image = rule.image(
+                [own.boxes[i[k]] for own, i, k in zip(cells, indices, chosen, strict=True)]
+            )
+            proven = safe.only(selected)(image)
+            log_mass = sum_down(
+                torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1)
+            )
+            gained = sum_down(torch.where(proven.mT, exp_down(log_mass), 0.0)).clamp(min=0.0)
+            total[selected] = down(total[selected] + gained).clamp(min=0.0)
+    return Certificate(Claim("transported", rule.name, events), total.clamp(max=1.0))
+
+
+def _collections(
+    cells: Sequence[Cells], properties: int
+) -> list[tuple[Bool[Tensor, "P"], list[Int64[Tensor, " m"]]]]:
+    """Properties for which every client has the same collection, and those collections.
+
+    Properties without a cell at some client are left out: they have no tuple.
+    """
+    members = [own.members(properties) for own in cells]
+    patterns, group = torch.cat(members, dim=1).unique(dim=0, return_inverse=True)
+    found = []
+    for g in range(len(patterns)):
+        selected = group == g
+        representative = int(selected.nonzero()[0])
+        indices = [member[representative].nonzero().squeeze(-1) for member in members]
+        if all(len(i) for i in indices):
+            found.append((selected, indices))
+    return found
+
+
+def batched(items: Iterable[tuple[int, ...]], size: int) -> Iterator[list[tuple[int, ...]]]:
+    """The items in lists of at most `size`, made as they are asked for."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

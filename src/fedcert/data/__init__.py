@@ -1,0 +1,34 @@
+"""Data: images and labels, split among clients."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from fedcert.data.dataset import Dataset, Split
+from fedcert.data.digits import digits
+from fedcert.data.idx import SOURCES, read_folder
+from fedcert.data.mirrors import cached
+from fedcert.errors import DataError
+from fedcert.progress import Tracker, silent
+
+DATASETS = ("digits", *SOURCES)
+
+
+def load(name: str, data_dir: Path | None = None, track: Tracker = silent) -> Dataset:
+    """The data set of this name, from a folder, the cache or the public mirrors.
+
+    Args:
+        name: digits, mnist or fashion-mnist.
+        data_dir: where the IDX files are; the environment variable FEDCERT_DATA stands in for it.
+        track: shows progress of a download.
+    """
+    if name == "digits":
+        return digits()
+    if name not in SOURCES:
+        raise DataError(f"no data set {name!r}: choose from {', '.join(DATASETS)}")
+    folder = data_dir or (Path(os.environ["FEDCERT_DATA"]) if "FEDCERT_DATA" in os.environ else None)
+    return read_folder(SOURCES[name], folder or cached(SOURCES[name], track))
+
+
+__all__ = ["DATASETS", "Dataset", "Split", "load"]

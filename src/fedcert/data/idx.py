@@ -1,0 +1,118 @@
+"""IDX files, the format of MNIST and Fashion-MNIST, gzipped or plain."""
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+
+from fedcert.data.dataset import Dataset, Split
+from fedcert.errors import DataError
+
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")  # fmt: skip
+UNSIGNED_BYTE = 0x08
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a data set of four IDX files comes from.
+
+    Attributes:
+        name: the data set.
+        torchvision_name: the folder that torchvision keeps it in.
+        mirrors: addresses of folders that hold the four gzipped files.
+        sha256: the digest of each gzipped file, in the order of `FILES`.
+    """
+
+    name: str
+    torchvision_name: str
+    mirrors: tuple[str, ...]
+    sha256: tuple[str, str, str, str]
+
+
+SOURCES = {
+    "mnist": Source(
+        "mnist",
+        "MNIST",
+        (
+            "https://ossci-datasets.s3.amazonaws.com/mnist/",
+            "https://storage.googleapis.com/cvdf-datasets/mnist/",
+        ),
+        (
+            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        ),
+    ),
+    "fashion-mnist": Source(
+        "fashion-mnist",
+        "FashionMNIST",
+        (
+            "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+        ),
+        (
+            "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+            "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+            "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+            "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+        ),
+    ),
+}
+
+
+def read_folder(source: Source, folder: Path) -> Dataset:
+    """Read the four files, wherever a user may keep them below the folder.
+
+    Looked for in `folder/<dataset>/`, in torchvision's `folder/<Name>/raw/` and in `folder` itself.
+    """
+    places = (folder / source.name, folder / source.torchvision_name / "raw", folder)
+    for place in places:
+        paths = [_find(place, name) for name in FILES]
+        if all(paths):
+            arrays = [read_idx(path) for path in paths if path]
+            train, test = _split(*arrays[:2], folder=place), _split(*arrays[2:], folder=place)
+            return Dataset(train, test, 10, tuple(arrays[0].shape[1:]))
+    raise DataError(
+        f"{source.name}: no complete set of files in {' or '.join(str(p) for p in places)};"
+        f" put {', '.join(FILES)} (each plain or .gz) into one of them"
+    )
+
+
+def _find(place: Path, name: str) -> Path | None:
+    candidates = (place / f"{name}.gz", place / name)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _split(
+    images: UInt8[np.ndarray, "n h w"], labels: UInt8[np.ndarray, "m"], folder: Path
+) -> Split:
+    if len(images) != len(labels):
+        raise DataError(f"{folder}: {len(images)} images but {len(labels)} labels")
+    if len(labels) and labels.max() > 9:
+        raise DataError(f"{folder}: label {labels.max()} is out of range 0 … 9")
+    x = torch.from_numpy(images.reshape(len(images), -1) / 255.0)
+    return Split(x, torch.from_numpy(labels.astype(np.int64)))
+
+
+def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
+    """Read an IDX file of unsigned bytes: zero, zero, type, axes; one big-endian size an axis; data."""
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read ({error}); fetch the file again") from error
+    if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] != UNSIGNED_BYTE:
+        raise DataError(f"{path}: not an IDX file of unsigned bytes")
+    axes = raw[3]
+    shape = tuple(np.frombuffer(raw[4 : 4 + 4 * axes], dtype=">u4").tolist())
+    expected = {"idx3": 3, "idx1": 1}[path.name.split("-")[2]]
+    if len(shape) != axes or axes != expected:
+        raise DataError(f"{path}: {axes} axes where {expected} are expected")
+    if len(raw) != 4 + 4 * axes + prod(shape):
+        raise DataError(f"{path}: {len(raw)} bytes do not hold an array of {shape}; truncated?")
+    return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * axes).reshape(shape)

@@ -1,0 +1,1 @@
+"""Events: sets of parameters with a known probability."""

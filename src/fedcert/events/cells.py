@@ -1,0 +1,130 @@
+"""Cells: pairwise-disjoint boxes of one client and their masses."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from jaxtyping import Bool, Float64, Int64
+from torch import Tensor
+
+from fedcert.box import Box, overlap
+from fedcert.errors import OverlappingCells, ShapeMismatch
+from fedcert.numerics import exp_down, sum_down
+from fedcert.progress import Tracker, silent
+from fedcert.verifiers import Safe
+
+BLOCK = 32  # candidates verified in one call, heaviest first
+
+
+@dataclass(frozen=True)
+class Cells:
+    """C_i: for each property a collection of pairwise-disjoint cells; a cell may serve several.
+
+    Attributes:
+        boxes: the cells H_k, of shape (M, n_w).
+        log_mass: a lower bound of log p_k for each cell.
+        member: which cells form the collection of property j; one row alone stands for all
+            properties. Any two cells of one row are disjoint, faces apart.
+    """
+
+    boxes: Box
+    log_mass: Float64[Tensor, "M"]
+    member: Bool[Tensor, "P M"]
+
+    def __post_init__(self) -> None:
+        if not len(self.boxes) == len(self.log_mass) == self.member.shape[1]:
+            raise ShapeMismatch(
+                f"{len(self.boxes)} cells, {len(self.log_mass)} masses and"
+                f" {self.member.shape[1]} columns of members"
+            )
+        for k in range(len(self.boxes)):
+            shares_property = (self.member[:, k : k + 1] & self.member[:, :k]).any(0)
+            rivals = shares_property.nonzero().squeeze(-1)
+            clash = overlap(self.boxes[k], self.boxes[rivals])
+            if clash.any():
+                raise OverlappingCells(
+                    f"cells {int(rivals[clash][0])} and {k} overlap: their masses cannot be added"
+                )
+
+    @classmethod
+    def shared(cls, boxes: Box, log_mass: Float64[Tensor, "M"]) -> "Cells":
+        """Cells that serve every property."""
+        everyone = torch.ones(1, len(boxes), dtype=torch.bool, device=log_mass.device)
+        return cls(boxes, log_mass, everyone)
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def to(self, device: torch.device | str) -> "Cells":
+        """The same cells on another device."""
+        return Cells(self.boxes.to(device), self.log_mass.to(device), self.member.to(device))
+
+    def members(self, properties: int) -> Bool[Tensor, "P M"]:
+        """Which cells form the collection of each of so many properties."""
+        if self.member.shape[0] not in (1, properties):
+            raise ShapeMismatch(
+                f"cells for {self.member.shape[0]} properties, but {properties} are to be certified"
+            )
+        return self.member.expand(properties, -1)
+
+    def mass(self, accepted: Bool[Tensor, "P M"]) -> Float64[Tensor, "P"]:
+        """A lower bound of Σ p_k over the accepted cells of each property's collection."""
+        counted = accepted & self.members(len(accepted))
+        return sum_down(torch.where(counted, exp_down(self.log_mass), 0.0)).clamp(min=0.0)
+
+
+class Candidates(Protocol):
+    """Boxes that need not exist before they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Int64[Tensor, " k"]) -> Box: ...
+
+
+def retain_disjoint(
+    candidates: Candidates,
+    log_mass: Float64[Tensor, "N"],
+    safe: Safe | None,
+    limit: int,
+    track: Tracker = silent,
+) -> Cells:
+    """Greedy retention: each property takes its heaviest candidates that are proven and disjoint.
+
+    Candidates are looked at in order of falling mass, and verified only for the properties that can
+    still use them. Retention chooses; it proves nothing that a certificate relies on.
+
+    Args:
+        candidates: N boxes.
+        log_mass: a lower bound of the log mass of each.
+        safe: screens candidates for each property; None keeps one collection for all properties.
+        limit: the most cells that a property keeps.
+        track: shows progress.
+    """
+    properties = 1 if safe is None else len(safe.properties)
+    cells: list[Box] = []
+    indices: list[Tensor] = []
+    members: list[Tensor] = []
+    count = torch.zeros(properties, dtype=torch.int64, device=log_mass.device)
+    order = torch.argsort(log_mass, descending=True, stable=True)
+    for block in track(order.split(BLOCK), "retaining cells"):
+        boxes = candidates[block]
+        free = (count < limit).unsqueeze(1).repeat(1, len(block))
+        for cell, member in zip(cells, members, strict=True):
+            free &= ~(member.unsqueeze(1) & overlap(cell, boxes))
+        wanted = free.any(-1)
+        if safe is not None and wanted.any():
+            free[wanted] &= safe.only(wanted)(boxes).mT
+        for j in free.any(0).nonzero().squeeze(-1).tolist():
+            takes = free[:, j] & (count < limit)
+            if takes.any():
+                cells.append(boxes[j])
+                indices.append(block[j])
+                members.append(takes)
+                count += takes
+                free &= ~(takes.unsqueeze(1) & overlap(boxes[j], boxes))
+    if not cells:
+        nothing = order[:0]
+        member = torch.zeros(properties, 0, dtype=torch.bool, device=log_mass.device)
+        return Cells(candidates[nothing], log_mass[nothing], member)
+    chosen = torch.stack(indices)
+    return Cells(Box.stack(cells), log_mass[chosen], torch.stack(members, dim=1))

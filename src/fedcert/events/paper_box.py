@@ -1,0 +1,87 @@
+"""The paper's construction: boxes around posterior samples, kept greedily while disjoint."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from fedcert.box import Box
+from fedcert.errors import InvalidConfig
+from fedcert.events.cells import BLOCK, Cells, retain_disjoint
+from fedcert.laws import DiagonalGaussian
+from fedcert.progress import Tracker, silent
+from fedcert.verifiers import Safe
+
+
+@dataclass(frozen=True)
+class PaperBox:
+    """H = Π_d [w*_d − γ σ_d, w*_d + γ σ_d] around samples w* ~ q, for each γ (eq. local_hyperrectangle).
+
+    Attributes:
+        gammas: the expansion factors γ > 0.
+        centers: N, the number of sampled centres, each used with every γ.
+        limit: the most cells kept for a property.
+    """
+
+    name: ClassVar[str] = "paper-box"
+
+    gammas: tuple[float, ...] = (3.0, 4.0, 5.0, 6.0, 7.0)
+    centers: int = 200
+    limit: int = 8
+
+    def __post_init__(self) -> None:
+        if not self.gammas or not all(0 < g < math.inf for g in self.gammas):
+            raise InvalidConfig(f"every γ must be a finite number > 0, not {self.gammas}")
+        if self.centers < 1 or self.limit < 1:
+            raise InvalidConfig("at least one centre and one cell are needed")
+
+    def cells(
+        self,
+        law: DiagonalGaussian,
+        safe: Safe | None,
+        generator: torch.Generator,
+        track: Tracker = silent,
+    ) -> Cells:
+        """Sample candidates and retain the heaviest disjoint ones.
+
+        Args:
+            law: q, the posterior to sample from and to measure with.
+            safe: screens the candidates for each property; None does not screen.
+            generator: the source of randomness.
+            track: shows progress.
+        """
+        candidates = SampledBoxes(law, law.sample(self.centers, generator), self.gammas)
+        everything = torch.arange(len(candidates), device=law.loc.device)
+        log_mass = torch.cat(
+            [
+                law.log_mass(candidates[block])
+                for block in track(everything.split(BLOCK), "measuring candidate cells")
+            ]
+        )
+        return retain_disjoint(candidates, log_mass, safe, self.limit, track)
+
+
+@dataclass(frozen=True)
+class SampledBoxes:
+    """Boxes c ± γσ for every centre c and every γ, made when asked for.
+
+    Attributes:
+        law: gives the scale σ.
+        centers: c.
+        gammas: γ.
+    """
+
+    law: DiagonalGaussian
+    centers: Float64[Tensor, "N n_w"]
+    gammas: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.centers) * len(self.gammas)
+
+    def __getitem__(self, index: Int64[Tensor, " k"]) -> Box:
+        gamma = torch.tensor(self.gammas, dtype=torch.float64, device=index.device)
+        factor = gamma[index % len(self.gammas)].unsqueeze(-1)
+        return Box.around(self.centers[index // len(self.gammas)], factor * self.law.scale)

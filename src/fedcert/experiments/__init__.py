@@ -1,0 +1,1 @@
+"""Experiments: a configuration in, tables and reports out."""

@@ -1,0 +1,115 @@
+"""The configuration of a run; the defaults are the paper's protocol on the embedded digits."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FiniteFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+)
+
+from fedcert.errors import InvalidConfig
+from fedcert.federation import RuleName, WeightsName
+
+
+def _split(value: object) -> object:
+    """Commas separate the items of a list given as text."""
+    return [item for item in value.split(",") if item] if isinstance(value, str) else value
+
+
+class TrainingConfig(BaseModel):
+    """Bayes by Backprop, as in the paper's protocol table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    epochs: PositiveInt = 5
+    batch_size: PositiveInt = 128
+    learning_rate: PositiveFloat = 1e-3
+    kl_coefficient: Annotated[float, "β"] = 1e-4
+    prior_scale: PositiveFloat = 1.0
+    initial_rho: FiniteFloat = -5.0
+
+
+class RunConfig(BaseModel):
+    """Everything that determines the numbers of a run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    dataset: Literal["digits", "mnist", "fashion-mnist"] = "digits"
+    data_dir: Path | None = None
+    train_examples: PositiveInt = 12_000
+    test_examples: PositiveInt = 2_000
+    clients: PositiveInt = 3
+    concentration: PositiveFloat = 1.0
+    hidden: Annotated[tuple[PositiveInt, ...], BeforeValidator(_split)] = (64,)
+    training: TrainingConfig = TrainingConfig()
+    scale: PositiveFloat | Literal["learned"] = 1e-5
+    rule: RuleName = "fedavg"
+    weights: WeightsName = "uniform"
+    events: Annotated[tuple[Literal["paper-box"], ...], BeforeValidator(_split)] = ("paper-box",)
+    properties: PositiveInt = 50
+    epsilon: Annotated[float, "input radius"] = 1e-3
+    margin: FiniteFloat = 0.0
+    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split)] = (3, 4, 5, 6, 7)
+    centers: PositiveInt = 200
+    cells: PositiveInt = 8
+    budget: PositiveInt = 20_000
+    screen: bool = True
+    mc_samples: PositiveInt = 300
+    aggregate_samples: PositiveInt = 3_000
+    seed: NonNegativeInt = 0
+    device: str = "cpu"
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, value: str) -> str:
+        try:
+            torch.empty(0, device=value)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"torch cannot use it ({str(error).splitlines()[0]})") from error
+        return value
+
+    @field_validator("events")
+    @classmethod
+    def _some_events(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("name at least one family of events")
+        return value
+
+
+def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
+    """The configuration in a file, with options overriding it.
+
+    Args:
+        path: a TOML file, or a result.json whose run is to be repeated; None for the defaults.
+        overrides: the values given as options.
+    """
+    values = {} if path is None else _read(path)
+    try:
+        return RunConfig.model_validate(values | overrides)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'][:2])}: {problem['msg']}"
+            f" (given {problem['input']!r})"
+            for problem in error.errors()
+        )
+        raise InvalidConfig(problems) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text)["config"] if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidConfig(f"{path}: not a readable configuration ({error})") from error
+    return {key.replace("-", "_"): value for key, value in values.items()}

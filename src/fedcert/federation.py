@@ -1,0 +1,115 @@
+"""The federation in one process: `client` makes the one message, `server` makes the certificates."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import torch
+
+from fedcert.certificate import Certificate
+from fedcert.certify.direct import certify_direct
+from fedcert.certify.local import certify_local
+from fedcert.certify.transported import certify_transported
+from fedcert.events.paper_box import PaperBox
+from fedcert.laws import DiagonalGaussian
+from fedcert.message import Message
+from fedcert.progress import Tracker, silent
+from fedcert.rules import WeightedAverage
+from fedcert.search import exhaustive_within
+from fedcert.verifiers import Safe
+
+RuleName = Literal["fedavg", "pog"]
+WeightsName = Literal["uniform", "size"]
+
+
+def client(
+    name: str,
+    law: DiagonalGaussian,
+    examples: int,
+    generator: torch.Generator,
+    events: PaperBox | None = None,
+    screen: Safe | None = None,
+    track: Tracker = silent,
+) -> Message:
+    """What a client sends, once: its posterior, its cells and how many examples it has seen.
+
+    Args:
+        name: the client's name.
+        law: its posterior q_i.
+        examples: the number of its training examples.
+        generator: the source of randomness.
+        events: how cells are made; the paper's values where None.
+        screen: keeps only cells that are proven safe locally, for each property; None keeps all.
+        track: shows progress.
+    """
+    cells = (events or PaperBox()).cells(law, screen, generator, track)
+    return Message(name, law, cells, examples)
+
+
+def deployed_rule(
+    name: RuleName,
+    laws: Sequence[DiagonalGaussian],
+    sizes: Sequence[int],
+    weights: WeightsName = "uniform",
+) -> WeightedAverage:
+    """The aggregation rule of this name for these clients.
+
+    Args:
+        name: FedAvg or Product-of-Gaussians.
+        laws: the clients' posteriors, whose precisions weigh a Product-of-Gaussians.
+        sizes: the clients' numbers of examples.
+        weights: FedAvg's weights, equal or proportional to the sizes.
+    """
+    if name == "pog":
+        return WeightedAverage.product_of_gaussians(laws)
+    rule = WeightedAverage.fedavg(sizes if weights == "size" else [1] * len(laws))
+    return rule.to(laws[0].loc.device)
+
+
+def server(
+    messages: Sequence[Message],
+    rule: WeightedAverage,
+    safe: Safe,
+    generator: torch.Generator,
+    events: PaperBox | None = None,
+    budget: int = 20_000,
+    track: Tracker = silent,
+) -> Iterator[Certificate]:
+    """The local, transported and direct certificates for the deployed rule, one after the other.
+
+    Args:
+        messages: what the clients sent.
+        rule: the deployed rule.
+        safe: the verifier and the properties.
+        generator: the source of randomness for the direct certificate's cells.
+        events: how the direct certificate's cells are made; the paper's values where None.
+        budget: the most tuples of cells tried for a property.
+        track: shows progress.
+    """
+    cells = [message.verified_cells() for message in messages]
+    yield certify_local(cells, safe, rule.name, PaperBox.name)
+    yield certify_transported(
+        cells, rule, safe, exhaustive_within(budget), budget, PaperBox.name, track
+    )
+    yield direct([message.law for message in messages], rule, safe, generator, events, track)
+
+
+def direct(
+    laws: Sequence[DiagonalGaussian],
+    rule: WeightedAverage,
+    safe: Safe,
+    generator: torch.Generator,
+    events: PaperBox | None = None,
+    track: Tracker = silent,
+) -> Certificate:
+    """The direct certificate alone: cells under the law of the deployed model.
+
+    Args:
+        laws: the clients' posteriors.
+        rule: the deployed rule.
+        safe: the verifier and the properties.
+        generator: the source of randomness.
+        events: how cells are made; the paper's values where None.
+        track: shows progress.
+    """
+    cells = (events or PaperBox()).cells(rule.pushforward(laws), safe, generator, track)
+    return certify_direct(cells, safe, rule.name, PaperBox.name)

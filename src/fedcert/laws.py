@@ -1,0 +1,128 @@
+"""Laws: probability distributions of a parameter vector."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from fedcert.box import Box
+from fedcert.errors import InvalidLaw, ShapeMismatch
+from fedcert.gaussian import log_mass_lower, log_mass_upper
+from fedcert.numerics import rounding_error, sum_down, sum_up
+
+SMALLEST, LARGEST = 1e-100, 1e100  # of a scale: squares and quotients neither over- nor underflow
+
+
+@runtime_checkable
+class Law(Protocol):
+    """A probability law q on parameter vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """n_w, the length of a parameter vector."""
+        ...
+
+    @property
+    def loc(self) -> Float64[Tensor, "n_w"]:
+        """The mean."""
+        ...
+
+    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
+        """Draw independent parameter vectors."""
+        ...
+
+    def log_mass(self, box: Box) -> Float64[Tensor, "*batch"]:
+        """A lower bound of log q(H) for each box H."""
+        ...
+
+    def log_mass_upper(self, box: Box) -> Float64[Tensor, "*batch"]:
+        """An upper bound of log q(H) for each box H."""
+        ...
+
+
+@dataclass(frozen=True)
+class DiagonalGaussian:
+    """N(μ, diag σ²), the mean-field posterior of a client or of the deployed model.
+
+    A law that was itself computed carries what rounding may have done to it: the exact law has a mean
+    within `loc_error` of `loc` and a scale within a factor 1 ± `scale_error` of `scale`, coordinate by
+    coordinate, and the masses hold for every such law.
+
+    Attributes:
+        loc: μ, finite.
+        scale: σ > 0, finite.
+        loc_error: bound of |μ* − μ| for the exact mean μ*; None where μ is exact.
+        scale_error: bound of |σ*/σ − 1| for the exact scale σ*.
+    """
+
+    loc: Float64[Tensor, "n_w"]
+    scale: Float64[Tensor, "n_w"]
+    loc_error: Float64[Tensor, "n_w"] | None = None
+    scale_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.loc.shape != self.scale.shape:
+            raise InvalidLaw(f"{len(self.loc)} means but {len(self.scale)} scales")
+        if not (self.loc.abs() <= LARGEST).all():
+            raise InvalidLaw("the mean must be finite; found NaN, infinity or a value beyond 1e100")
+        if not ((self.scale >= SMALLEST) & (self.scale <= LARGEST)).all():
+            raise InvalidLaw(
+                f"the scale must lie in [{SMALLEST}, {LARGEST}]; found"
+                f" {self.scale[~(self.scale >= SMALLEST) | ~(self.scale <= LARGEST)][0].item()}"
+            )
+
+    @property
+    def dimension(self) -> int:
+        """n_w, the length of a parameter vector."""
+        return len(self.loc)
+
+    def with_scale(self, scale: float) -> "DiagonalGaussian":
+        """The law with the same mean and one scale for all parameters."""
+        return DiagonalGaussian(self.loc, torch.full_like(self.loc, scale))
+
+    def to(self, device: torch.device | str) -> "DiagonalGaussian":
+        """The same law on another device."""
+        error = None if self.loc_error is None else self.loc_error.to(device)
+        return DiagonalGaussian(
+            self.loc.to(device), self.scale.to(device), error, self.scale_error
+        )
+
+    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
+        """μ + σ Z with Z standard normal, drawn on the generator's device."""
+        z = torch.randn(
+            count, self.dimension, generator=generator, device=generator.device, dtype=torch.float64
+        )
+        return torch.addcmul(self.loc, self.scale, z.to(self.loc.device))
+
+    def log_mass(self, box: Box) -> Float64[Tensor, "*batch"]:
+        """A lower bound of log q(H) = Σ_d log [Φ((u_d − μ_d)/σ_d) − Φ((ℓ_d − μ_d)/σ_d)].
+
+        Each factor grows with its upper and falls with its lower end point, so the end points are
+        taken inward by what rounding may have done to them.
+        """
+        a, a_error = self._standardised(box.lower)
+        b, b_error = self._standardised(box.upper)
+        return sum_down(log_mass_lower(a + a_error, b - b_error))
+
+    def log_mass_upper(self, box: Box) -> Float64[Tensor, "*batch"]:
+        """An upper bound of log q(H), from end points taken outward."""
+        a, a_error = self._standardised(box.lower)
+        b, b_error = self._standardised(box.upper)
+        return sum_up(log_mass_upper(a - a_error, b + b_error))
+
+    def _standardised(
+        self, x: Float[Tensor, "*batch n_w"]
+    ) -> tuple[Float[Tensor, "*batch n_w"], Float[Tensor, "*batch n_w"]]:
+        """(x − μ)/σ and a bound of its error: the law's, and that of five roundings."""
+        if x.shape[-1] != self.dimension:
+            raise ShapeMismatch(f"a box of {x.shape[-1]} coordinates, a law of {self.dimension}")
+        z = (x - self.loc) / self.scale
+        magnitude = z.abs()
+        error = rounding_error(5, magnitude)
+        if self.scale_error:
+            error = error + 2 * self.scale_error * magnitude
+        if self.loc_error is not None:
+            error = error + 2 * self.loc_error / self.scale
+        return z, error

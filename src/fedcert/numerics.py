@@ -1,0 +1,79 @@
+"""Rounding: what floating point may have lost, charged against every bound.
+
+A certificate is a claim about real numbers. The model (docs/soundness.md, section 1) is IEEE-754
+binary64 with rounding to nearest and gradual underflow, in any summation order, with or without
+fused multiply-add: a product or sum is exact up to a factor 1 + δ, |δ| ≤ u = 2^-53, and an underflow
+of at most 2^-1074.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+UNIT_ROUNDOFF = 2.0**-53
+SMALLEST_NORMAL = 2.0**-1022
+LIBRARY_ULPS = 16
+"""Relative error, in units of u, charged for one call of exp, log, log1p or erfc.
+
+The libraries behind torch document at most 1.5 (SLEEF), 1 (MKL's high-accuracy mode) and 5 (CUDA,
+glibc) units in the last place, each worth at most 2u; the tests compare them with ball arithmetic.
+"""
+
+
+def gamma(roundings: int) -> float:
+    """γ_k = k·u / (1 − k·u): bounds the relative error of k roundings, itself rounded up."""
+    product = roundings * UNIT_ROUNDOFF
+    if product >= 0.5:
+        raise OverflowError(f"{roundings} roundings: no error bound holds in double precision")
+    return math.nextafter(math.nextafter(product / (1 - product), math.inf), math.inf)
+
+
+def rounding_error(
+    roundings: int, magnitude: Float[Tensor, "*shape"]
+) -> Float[Tensor, "*shape"]:
+    """Bound |fl(s) − s| for a sum s whose terms pass through at most `roundings` roundings each.
+
+    |fl(s) − s| ≤ γ_k M with M the sum of the terms' absolute values. `magnitude` is that sum as
+    floating point found it, with as many roundings, so M ≤ magnitude / (1 − γ_k); and
+    γ_k / (1 − γ_k) = γ_2k / 2, which leaves a factor of two for the roundings of this very product.
+    Underflow adds at most 2^-1074 a rounding, far below the second term.
+
+    Args:
+        roundings: k, the number of roundings on the way of any one term.
+        magnitude: Σ|terms|, computed in floating point.
+    """
+    return gamma(2 * roundings) * magnitude + roundings * SMALLEST_NORMAL
+
+
+def down(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """The next smaller float: below the real result of the one rounded operation that gave x."""
+    return torch.nextafter(x, torch.full_like(x, -math.inf))
+
+
+def up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """The next larger float: above the real result of the one rounded operation that gave x."""
+    return torch.nextafter(x, torch.full_like(x, math.inf))
+
+
+def sum_down(terms: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch"]:
+    """A lower bound of Σ terms over the last axis."""
+    error = rounding_error(terms.shape[-1] + 1, terms.abs().sum(-1))
+    return down(terms.sum(-1) - error)
+
+
+def sum_up(terms: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch"]:
+    """An upper bound of Σ terms over the last axis."""
+    return -sum_down(-terms)
+
+
+def exp_down(log_x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """A lower bound of exp(log_x), never negative; exp(-inf) is 0."""
+    x = torch.exp(log_x)
+    return (x - rounding_error(LIBRARY_ULPS, x)).clamp(min=0.0)
+
+
+def mean_down(values: Float[Tensor, "k"]) -> float:
+    """A lower bound of the mean of the values."""
+    return math.nextafter(sum_down(values).item() / len(values), -math.inf)

@@ -1,0 +1,1 @@
+"""Training: data in, a posterior law out."""
