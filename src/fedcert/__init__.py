@@ -30,7 +30,7 @@ _HOME = {
     "stream": "randomness",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from fedcert.box import Box as Box

@@ -28,18 +28,14 @@ class Box:
 
     def __post_init__(self) -> None:
         if self.lower.shape != self.upper.shape:
-            raise InvalidBox(
-                f"end points of shapes {tuple(self.lower.shape)} and {tuple(self.upper.shape)}"
-            )
+            raise InvalidBox(f"end points of shapes {tuple(self.lower.shape)} and {tuple(self.upper.shape)}")
         if not (torch.isfinite(self.lower).all() and torch.isfinite(self.upper).all()):
             raise InvalidBox("a box needs finite end points; found NaN or infinity")
         if not (self.lower <= self.upper).all():
             raise InvalidBox("a box needs lower ≤ upper in every coordinate")
 
     @classmethod
-    def around(
-        cls, center: Float64[Tensor, "*shape"], radius: Float64[Tensor, "*#shape"] | float
-    ) -> Self:
+    def around(cls, center: Float64[Tensor, "*shape"], radius: Float64[Tensor, "*#shape"] | float) -> Self:
         """The box [center − radius, center + radius], end points rounded to nearest."""
         return cls(center - radius, center + radius)
 
@@ -69,8 +65,6 @@ class Box:
         return Box(self.lower.to(device), self.upper.to(device))
 
 
-def overlap(
-    box: Box, others: Box
-) -> Tensor:
+def overlap(box: Box, others: Box) -> Tensor:
     """Which of the others share interior points with the box; touching faces have no mass."""
     return ((box.lower < others.upper) & (others.lower < box.upper)).all(-1)

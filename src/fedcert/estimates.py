@@ -78,6 +78,4 @@ def _accepted(
     """How many drawn networks are accepted, for each property; drawn and checked in batches."""
     size = max(1, BATCH_ELEMENTS // dimension)
     counts = [min(size, samples - start) for start in range(0, samples, size)]
-    return torch.stack(
-        [safe(Box.point(draw(count))).sum(0) for count in track(counts, description)]
-    ).sum(0)
+    return torch.stack([safe(Box.point(draw(count))).sum(0) for count in track(counts, description)]).sum(0)

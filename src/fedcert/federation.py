@@ -87,9 +87,7 @@ def server(
     """
     cells = [message.verified_cells() for message in messages]
     yield certify_local(cells, safe, rule.name, PaperBox.name)
-    yield certify_transported(
-        cells, rule, safe, exhaustive_within(budget), budget, PaperBox.name, track
-    )
+    yield certify_transported(cells, rule, safe, exhaustive_within(budget), budget, PaperBox.name, track)
     yield direct([message.law for message in messages], rule, safe, generator, events, track)
 
 

@@ -20,7 +20,7 @@ def _tail(z: Float[Tensor, "*shape"]) -> tuple[Float[Tensor, "*shape"], Float[Te
     and more is charged. erfc itself is charged as a library call.
     """
     z = z.clamp(max=_VANISHES)
-    value = torch.special.erfc(z * math.sqrt(0.5)) / 2
+    value = torch.erfc(z * math.sqrt(0.5)) / 2
     return value, rounding_error(_ROUNDINGS, value * (z * z + z + 1))
 
 
@@ -36,9 +36,7 @@ def tail_upper(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return up(value + error)
 
 
-def log_mass_lower(
-    a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]
-) -> Float[Tensor, "*shape"]:
+def log_mass_lower(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """A lower bound of log Pr(a ≤ Z ≤ b) for a standard normal Z; −inf where a or b is NaN.
 
     Around the mean it is log1p(−Q(−a) − Q(b)), never the difference of two numbers near 1; on one
@@ -59,9 +57,7 @@ def log_mass_lower(
     return log_mass - rounding_error(_ROUNDINGS, log_mass.abs())
 
 
-def log_mass_upper(
-    a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]
-) -> Float[Tensor, "*shape"]:
+def log_mass_upper(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """An upper bound of log Pr(a ≤ Z ≤ b) for a standard normal Z; 0 where a or b is NaN.
 
     Args:

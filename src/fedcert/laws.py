@@ -85,16 +85,18 @@ class DiagonalGaussian:
     def to(self, device: torch.device | str) -> "DiagonalGaussian":
         """The same law on another device."""
         error = None if self.loc_error is None else self.loc_error.to(device)
-        return DiagonalGaussian(
-            self.loc.to(device), self.scale.to(device), error, self.scale_error
-        )
+        return DiagonalGaussian(self.loc.to(device), self.scale.to(device), error, self.scale_error)
 
     def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
-        """μ + σ Z with Z standard normal, drawn on the generator's device."""
+        """μ + σ Z with Z standard normal, drawn on the generator's device in single precision.
+
+        Single precision makes drawing five times faster; it cuts Z off beyond 5.7 deviations. Samples
+        choose boxes and feed estimates; no certificate relies on their law.
+        """
         z = torch.randn(
-            count, self.dimension, generator=generator, device=generator.device, dtype=torch.float64
+            count, self.dimension, generator=generator, device=generator.device, dtype=torch.float32
         )
-        return torch.addcmul(self.loc, self.scale, z.to(self.loc.device))
+        return torch.addcmul(self.loc, self.scale, z.to(self.loc.device, torch.float64))
 
     def log_mass(self, box: Box) -> Float64[Tensor, "*batch"]:
         """A lower bound of log q(H) = Σ_d log [Φ((u_d − μ_d)/σ_d) − Φ((ℓ_d − μ_d)/σ_d)].

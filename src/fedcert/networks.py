@@ -110,10 +110,7 @@ class Network:
             )
         sizes = [math.prod(shape) for layer in self.layers for shape in layer.shapes]
         pieces = iter(theta.split(sizes, dim=-1))
-        return [
-            tuple(next(pieces).unflatten(-1, shape) for shape in layer.shapes)
-            for layer in self.layers
-        ]
+        return [tuple(next(pieces).unflatten(-1, shape) for shape in layer.shapes) for layer in self.layers]
 
     def __call__(
         self, theta: Float[Tensor, "*batch n_w"], x: Float[Tensor, "n p"]

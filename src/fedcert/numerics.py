@@ -30,9 +30,7 @@ def gamma(roundings: int) -> float:
     return math.nextafter(math.nextafter(product / (1 - product), math.inf), math.inf)
 
 
-def rounding_error(
-    roundings: int, magnitude: Float[Tensor, "*shape"]
-) -> Float[Tensor, "*shape"]:
+def rounding_error(roundings: int, magnitude: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Bound |fl(s) − s| for a sum s whose terms pass through at most `roundings` roundings each.
 
     |fl(s) − s| ≤ γ_k M with M the sum of the terms' absolute values. `magnitude` is that sum as
@@ -75,5 +73,5 @@ def exp_down(log_x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def mean_down(values: Float[Tensor, "k"]) -> float:
-    """A lower bound of the mean of the values."""
-    return math.nextafter(sum_down(values).item() / len(values), -math.inf)
+    """A lower bound of the mean of non-negative values."""
+    return max(0.0, math.nextafter(sum_down(values).item() / len(values), -math.inf))

@@ -78,9 +78,9 @@ def linf_robustness(
     x = x.to(torch.float64)
     region = Box(down(x - epsilon).clamp(min=low), up(x + epsilon).clamp(max=high))
     unit = torch.eye(classes, dtype=torch.float64, device=x.device)
-    others = torch.stack(
-        [torch.cat([unit[:c], unit[c + 1 :]]) for c in range(classes)]
-    )  # (K, K − 1, K): the unit vectors of all classes but one
+    others = torch.stack([
+        torch.cat([unit[:c], unit[c + 1 :]]) for c in range(classes)
+    ])  # (K, K − 1, K): the unit vectors of all classes but one
     C = unit[label].unsqueeze(1) - others[label]
     return Properties(region, C, torch.full_like(C[..., 0], -margin))
 

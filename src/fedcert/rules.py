@@ -152,7 +152,6 @@ class WeightedAverage:
 def _stack(rows: Sequence[Tensor]) -> Tensor:
     if len({row.shape for row in rows}) > 1:
         raise ShapeMismatch(
-            f"clients with {sorted({len(row) for row in rows})} parameters:"
-            " all must train the same network"
+            f"clients with {sorted({len(row) for row in rows})} parameters: all must train the same network"
         )
     return torch.stack(list(rows))

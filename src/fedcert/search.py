@@ -27,9 +27,7 @@ def heaviest_first(log_masses: Sequence[Sequence[float]]) -> Iterator[tuple[int,
     successors move one client on to its next cell. To reach each tuple along one path only, a
     successor moves the client that its parent moved last, or a later one. The heap holds the frontier.
     """
-    ranked = [
-        sorted(range(len(masses)), key=lambda k, m=masses: (-m[k], k)) for masses in log_masses
-    ]
+    ranked = [sorted(range(len(m)), key=[-mass for mass in m].__getitem__) for m in log_masses]
     if not all(ranked):
         return
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import torch
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
@@ -51,13 +51,9 @@ def certify_transported(
         batch = max(1, BATCH_ELEMENTS // cells[0].boxes.shape[-1])
         for ranks in batched(tuples, batch):
             chosen = torch.tensor(ranks, device=total.device).unbind(-1)
-            image = rule.image(
-                [own.boxes[i[k]] for own, i, k in zip(cells, indices, chosen, strict=True)]
-            )
+            image = rule.image([own.boxes[i[k]] for own, i, k in zip(cells, indices, chosen, strict=True)])
             proven = safe.only(selected)(image)
-            log_mass = sum_down(
-                torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1)
-            )
+            log_mass = sum_down(torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1))
             gained = sum_down(torch.where(proven.mT, exp_down(log_mass), 0.0)).clamp(min=0.0)
             total[selected] = down(total[selected] + gained).clamp(min=0.0)
     return Certificate(Claim("transported", rule.name, events), total.clamp(max=1.0))

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import torch
-
 from fedcert.data.dataset import Dataset, Split
 from fedcert.data.digits import digits
 from fedcert.data.idx import SOURCES, read_folder

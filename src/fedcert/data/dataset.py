@@ -52,9 +52,7 @@ class Dataset:
     classes: int
     image_shape: tuple[int, int]
 
-    def subset(
-        self, train: int, test: int, generator: torch.Generator
-    ) -> tuple[Split, Split]:
+    def subset(self, train: int, test: int, generator: torch.Generator) -> tuple[Split, Split]:
         """Random subsets of at most these sizes; data that come without a split are cut 80/20.
 
         Args:

@@ -13,7 +13,12 @@ from jaxtyping import UInt8
 from fedcert.data.dataset import Dataset, Split
 from fedcert.errors import DataError
 
-FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")  # fmt: skip
+FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 UNSIGNED_BYTE = 0x08
 
 
@@ -73,11 +78,12 @@ def read_folder(source: Source, folder: Path) -> Dataset:
     """
     places = (folder / source.name, folder / source.torchvision_name / "raw", folder)
     for place in places:
-        paths = [_find(place, name) for name in FILES]
-        if all(paths):
-            arrays = [read_idx(path) for path in paths if path]
-            train, test = _split(*arrays[:2], folder=place), _split(*arrays[2:], folder=place)
-            return Dataset(train, test, 10, tuple(arrays[0].shape[1:]))
+        paths = [path for name in FILES if (path := _find(place, name))]
+        if len(paths) == len(FILES):
+            images, labels, test_images, test_labels = (read_idx(path) for path in paths)
+            height, width = images.shape[1:]
+            train, test = _split(place, images, labels), _split(place, test_images, test_labels)
+            return Dataset(train, test, 10, (height, width))
     raise DataError(
         f"{source.name}: no complete set of files in {' or '.join(str(p) for p in places)};"
         f" put {', '.join(FILES)} (each plain or .gz) into one of them"
@@ -89,9 +95,7 @@ def _find(place: Path, name: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _split(
-    images: UInt8[np.ndarray, "n h w"], labels: UInt8[np.ndarray, "m"], folder: Path
-) -> Split:
+def _split(folder: Path, images: UInt8[np.ndarray, "n h w"], labels: UInt8[np.ndarray, "m"]) -> Split:
     if len(images) != len(labels):
         raise DataError(f"{folder}: {len(images)} images but {len(labels)} labels")
     if len(labels) and labels.max() > 9:

@@ -55,7 +55,7 @@ def _download(source: Source, path: Path, sha256: str, track: Tracker) -> None:
 
 
 def _fetch(address: str, track: Tracker) -> bytes:
-    with urllib.request.urlopen(address, timeout=TIMEOUT) as response:  # noqa: S310
+    with urllib.request.urlopen(address, timeout=TIMEOUT) as response:
         size = int(response.headers.get("Content-Length", 0))
 
         def chunks() -> Iterator[bytes]:

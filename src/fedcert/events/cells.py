@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedcert.box import Box, overlap
 from fedcert.errors import OverlappingCells, ShapeMismatch
+from fedcert.laws import Law
 from fedcert.numerics import exp_down, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.verifiers import Safe
@@ -83,29 +84,29 @@ class Candidates(Protocol):
 
 def retain_disjoint(
     candidates: Candidates,
-    log_mass: Float64[Tensor, "N"],
+    order: Int64[Tensor, "N"],
+    law: Law,
     safe: Safe | None,
     limit: int,
     track: Tracker = silent,
 ) -> Cells:
-    """Greedy retention: each property takes its heaviest candidates that are proven and disjoint.
+    """Greedy retention: each property takes the first candidates that are proven and disjoint.
 
-    Candidates are looked at in order of falling mass, and verified only for the properties that can
-    still use them. Retention chooses; it proves nothing that a certificate relies on.
+    A candidate is verified only for the properties that can still use it. Retention chooses; what a
+    certificate relies on (masses, disjointness, safety) is computed for the cells that it returns.
 
     Args:
         candidates: N boxes.
-        log_mass: a lower bound of the log mass of each.
+        order: in which order to look at them, heaviest first.
+        law: q, which gives the cells their masses.
         safe: screens candidates for each property; None keeps one collection for all properties.
         limit: the most cells that a property keeps.
         track: shows progress.
     """
     properties = 1 if safe is None else len(safe.properties)
     cells: list[Box] = []
-    indices: list[Tensor] = []
     members: list[Tensor] = []
-    count = torch.zeros(properties, dtype=torch.int64, device=log_mass.device)
-    order = torch.argsort(log_mass, descending=True, stable=True)
+    count = torch.zeros(properties, dtype=torch.int64, device=order.device)
     for block in track(order.split(BLOCK), "retaining cells"):
         boxes = candidates[block]
         free = (count < limit).unsqueeze(1).repeat(1, len(block))
@@ -118,13 +119,9 @@ def retain_disjoint(
             takes = free[:, j] & (count < limit)
             if takes.any():
                 cells.append(boxes[j])
-                indices.append(block[j])
                 members.append(takes)
                 count += takes
                 free &= ~(takes.unsqueeze(1) & overlap(boxes[j], boxes))
-    if not cells:
-        nothing = order[:0]
-        member = torch.zeros(properties, 0, dtype=torch.bool, device=log_mass.device)
-        return Cells(candidates[nothing], log_mass[nothing], member)
-    chosen = torch.stack(indices)
-    return Cells(Box.stack(cells), log_mass[chosen], torch.stack(members, dim=1))
+    boxes = Box.stack(cells) if cells else candidates[order[:0]]
+    member = torch.stack(members, dim=1) if members else torch.zeros_like(count[:, None][:, :0])
+    return Cells(boxes, law.log_mass(boxes), member.bool())

@@ -1,6 +1,7 @@
 """The configuration of a run; the defaults are the paper's protocol on the embedded digits."""
 
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     FiniteFloat,
+    NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -27,6 +29,17 @@ def _split(value: object) -> object:
     return [item for item in value.split(",") if item] if isinstance(value, str) else value
 
 
+def _scale(value: object) -> object:
+    """A posterior scale is a positive number or the word 'learned'."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = 0.0
+    if value != "learned" and not 0 < number < math.inf:
+        raise ValueError("a posterior scale is a finite number > 0 or 'learned'")
+    return value if value == "learned" else number
+
+
 class TrainingConfig(BaseModel):
     """Bayes by Backprop, as in the paper's protocol table."""
 
@@ -35,7 +48,7 @@ class TrainingConfig(BaseModel):
     epochs: PositiveInt = 5
     batch_size: PositiveInt = 128
     learning_rate: PositiveFloat = 1e-3
-    kl_coefficient: Annotated[float, "β"] = 1e-4
+    kl_coefficient: NonNegativeFloat = 1e-4
     prior_scale: PositiveFloat = 1.0
     initial_rho: FiniteFloat = -5.0
 
@@ -50,15 +63,15 @@ class RunConfig(BaseModel):
     train_examples: PositiveInt = 12_000
     test_examples: PositiveInt = 2_000
     clients: PositiveInt = 3
-    concentration: PositiveFloat = 1.0
+    concentration: PositiveFloat = 10.0
     hidden: Annotated[tuple[PositiveInt, ...], BeforeValidator(_split)] = (64,)
     training: TrainingConfig = TrainingConfig()
-    scale: PositiveFloat | Literal["learned"] = 1e-5
+    scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = 1e-5
     rule: RuleName = "fedavg"
     weights: WeightsName = "uniform"
     events: Annotated[tuple[Literal["paper-box"], ...], BeforeValidator(_split)] = ("paper-box",)
     properties: PositiveInt = 50
-    epsilon: Annotated[float, "input radius"] = 1e-3
+    epsilon: NonNegativeFloat = 1e-3
     margin: FiniteFloat = 0.0
     gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split)] = (3, 4, 5, 6, 7)
     centers: PositiveInt = 200

@@ -66,9 +66,7 @@ def run(config: RunConfig, track: Tracker = silent) -> RunResult:
     watch = Stopwatch()
     with watch.stage("data"):
         data = load(config.dataset, config.data_dir, track)
-        train, test = data.subset(
-            config.train_examples, config.test_examples, stream(config.seed, "subset")
-        )
+        train, test = data.subset(config.train_examples, config.test_examples, stream(config.seed, "subset"))
         partition = dirichlet_partition(
             train.label, config.clients, config.concentration, stream(config.seed, "partition")
         )
@@ -77,14 +75,11 @@ def run(config: RunConfig, track: Tracker = silent) -> RunResult:
     with watch.stage("training"):
         laws = train_clients(config, network, shards, track)
     rules = {
-        name: deployed_rule(name, laws, [len(shard) for shard in shards], config.weights)
-        for name in RULES
+        name: deployed_rule(name, laws, [len(shard) for shard in shards], config.weights) for name in RULES
     }
     with watch.stage("properties"):
         accuracy, inputs = evaluate(config, network, rules, laws, test)
-        properties = linf_robustness(
-            inputs.x, inputs.label, config.epsilon, config.margin, data.classes
-        )
+        properties = linf_robustness(inputs.x, inputs.label, config.epsilon, config.margin, data.classes)
         safe = Safe(network, properties, IntervalVerifier())
     with watch.stage("messages"):
         messages = send_messages(config, laws, shards, safe, track)
@@ -141,9 +136,7 @@ def evaluate(
         name: (network(mean, test.x).argmax(-1) == test.label).double().mean().item()
         for name, mean in means.items()
     }
-    chosen = correctly_classified(
-        network, means[config.rule], test.x, test.label, config.properties
-    )
+    chosen = correctly_classified(network, means[config.rule], test.x, test.label, config.properties)
     return accuracy, test[chosen]
 
 

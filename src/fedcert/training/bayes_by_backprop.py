@@ -72,9 +72,7 @@ class BayesByBackprop:
         with torch.no_grad():
             return DiagonalGaussian(mean.double(), softplus(rho).double())
 
-    def _divergence(
-        self, mean: Float[Tensor, "n_w"], scale: Float[Tensor, "n_w"]
-    ) -> Float[Tensor, ""]:
+    def _divergence(self, mean: Float[Tensor, "n_w"], scale: Float[Tensor, "n_w"]) -> Float[Tensor, ""]:
         """KL(N(μ, σ²) ‖ N(0, s²)) = Σ [log(s/σ) + (σ² + μ²)/(2 s²) − 1/2]."""
         ratio = scale / self.prior_scale
         return (0.5 * (ratio.square() + (mean / self.prior_scale).square() - 1) - ratio.log()).sum()

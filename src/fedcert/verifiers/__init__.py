@@ -23,9 +23,7 @@ class Verifier(Protocol):
     property's region. False means nothing at all.
     """
 
-    def __call__(
-        self, network: Network, boxes: Box, properties: Properties
-    ) -> Bool[Tensor, "B P"]:
+    def __call__(self, network: Network, boxes: Box, properties: Properties) -> Bool[Tensor, "B P"]:
         """Verify every box for every property."""
         ...
 
@@ -46,9 +44,7 @@ class Safe:
 
     def __call__(self, boxes: Box) -> Bool[Tensor, "B P"]:
         """Which boxes are proven safe for which properties; long batches go in pieces."""
-        return torch.cat(
-            [self.verifier(self.network, piece, self.properties) for piece in pieces(boxes)]
-        )
+        return torch.cat([self.verifier(self.network, piece, self.properties) for piece in pieces(boxes)])
 
     def only(self, selected: Bool[Tensor, "P"]) -> "Safe":
         """The same for the selected properties alone."""

@@ -48,9 +48,7 @@ class IntervalVerifier:
         """Whether every constraint is proven, for each box and property."""
         return proven(self.margins(network, boxes, properties))
 
-    def margins(
-        self, network: Network, boxes: Box, properties: Properties
-    ) -> Float64[Tensor, "B P R"]:
+    def margins(self, network: Network, boxes: Box, properties: Properties) -> Float64[Tensor, "B P R"]:
         """Lower bounds of (C f_θ(x) + d)_r over θ in the box and x in the region."""
         return _constraints(properties, output_bounds(network, boxes, properties.regions))
 
@@ -67,9 +65,7 @@ class MergedIntervalVerifier:
         """Whether every constraint is proven, for each box and property."""
         return proven(self.margins(network, boxes, properties))
 
-    def margins(
-        self, network: Network, boxes: Box, properties: Properties
-    ) -> Float64[Tensor, "B P R"]:
+    def margins(self, network: Network, boxes: Box, properties: Properties) -> Float64[Tensor, "B P R"]:
         """Lower bounds of (C f_θ(x) + d)_r over θ in the box and x in the region."""
         *before, last = network.layers
         *before_parameters, parameters = _parameters(network, boxes)
@@ -194,9 +190,7 @@ def _parameters(network: Network, boxes: Box) -> list[tuple[Bounds, ...]]:
         raise ShapeMismatch(f"parameter boxes of shape {tuple(boxes.shape)}, not (boxes, n_w)")
     return [
         tuple(Bounds(low, high) for low, high in zip(lower, upper, strict=True))
-        for lower, upper in zip(
-            network.unflatten(boxes.lower), network.unflatten(boxes.upper), strict=True
-        )
+        for lower, upper in zip(network.unflatten(boxes.lower), network.unflatten(boxes.upper), strict=True)
     ]
 
 

@@ -1,0 +1,95 @@
+"""The command line. Nothing heavy is imported before a command runs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="With what probability is a one-shot federated Bayesian model safe? Certified lower bounds.",
+)
+
+
+@app.callback()
+def fedcert() -> None:
+    """With what probability is a one-shot federated Bayesian model safe? Certified lower bounds."""
+
+
+@app.command()
+def run(
+    dataset: Annotated[str | None, typer.Option(help="digits, mnist or fashion-mnist.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the IDX files.")] = None,
+    clients: Annotated[int | None, typer.Option(help="Number of clients.")] = None,
+    concentration: Annotated[
+        float | None, typer.Option(help="Dirichlet concentration; smaller is more skewed.")
+    ] = None,
+    hidden: Annotated[str | None, typer.Option(help="Hidden widths, such as 64,64.")] = None,
+    scale: Annotated[str | None, typer.Option(help="Posterior scale, a number or 'learned'.")] = None,
+    rule: Annotated[str | None, typer.Option(help="Deployed rule: fedavg or pog.")] = None,
+    weights: Annotated[str | None, typer.Option(help="FedAvg weights: uniform or size.")] = None,
+    events: Annotated[str | None, typer.Option(help="Families of events: paper-box.")] = None,
+    properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Input radius of a property.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Logit margin of a property.")] = None,
+    gamma: Annotated[str | None, typer.Option(help="Box radii in deviations, as 3,4,5,6,7.")] = None,
+    centers: Annotated[int | None, typer.Option(help="Sampled box centres for each radius.")] = None,
+    cells: Annotated[int | None, typer.Option(help="Most cells a client keeps a property.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Most tuples tried a property.")] = None,
+    screen: Annotated[
+        bool | None, typer.Option("--screen/--no-screen", help="Keep only locally safe cells.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same numbers.")] = None,
+    device: Annotated[str | None, typer.Option(help="torch device, such as cpu or cuda.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="TOML file (or an earlier result.json); options override it."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
+) -> None:
+    """Train clients, send their messages, certify the deployed model; defaults are the paper's."""
+    options = {
+        name: value
+        for name, value in locals().items()
+        if value is not None and name not in ("config", "out", "overwrite")
+    }
+    _run(options, config, out, overwrite)
+
+
+def _run(options: dict[str, Any], config_file: Path | None, out: Path | None, overwrite: bool) -> None:
+    from rich.console import Console
+
+    from fedcert.experiments.config import load_config
+    from fedcert.experiments.console import progress_bars, summary_table
+    from fedcert.experiments.output import claim_output, summarise, write_run
+    from fedcert.experiments.run import run as carry_out
+
+    config = load_config(config_file, options)
+    folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
+    claim_output(folder, overwrite)
+    console = Console()
+    with progress_bars(console) as track:
+        result = carry_out(config, track)
+    write_run(result, folder)
+    console.print(summary_table(summarise(result)))
+    console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line; an error that the user can mend is one line and exit code 2."""
+    from fedcert.errors import FedcertError
+
+    try:
+        app()
+    except FedcertError as error:
+        message = " ".join(str(error).split())
+        print(f"fedcert: {message}", file=sys.stderr)
+        raise SystemExit(2) from error
+
+
+if __name__ == "__main__":
+    main()

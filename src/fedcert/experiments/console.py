@@ -1,0 +1,87 @@
+"""What a run shows in the terminal: progress bars and the final table."""
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from fedcert.progress import Tracker
+
+T = TypeVar("T")
+
+
+@contextmanager
+def progress_bars(console: Console) -> Iterator[Tracker]:
+    """A tracker that draws a bar for each loop and removes it when the loop ends."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+
+        def track(items: Iterable[T], description: str, total: int | None = None) -> Iterable[T]:
+            known = total if total is not None else getattr(items, "__len__", lambda: None)()
+            task = progress.add_task(description, total=known)
+            try:
+                for item in items:
+                    yield item
+                    progress.advance(task)
+            finally:
+                progress.remove_task(task)
+
+        yield track
+
+
+def percent_down(probability: float) -> str:
+    """A proven lower bound for people to read, rounded down.
+
+    >>> percent_down(0.99999)
+    '99.99 %'
+    """
+    return f"{math.floor(Fraction(probability) * 10_000) / 100:.2f} %"
+
+
+def summary_table(summary: dict[str, Any]) -> Table:
+    """The certificates of a run, beside accuracy and MC–IBP.
+
+    Args:
+        summary: the content of result.json.
+    """
+    config = summary["config"]
+    hidden = "×".join(str(width) for width in config["hidden"])
+    table = Table(
+        title=f"{config['dataset']}, {config['clients']} clients, hidden {hidden},"
+        f" scale {config['scale']}, {config['properties']} properties",
+        caption="certified: proven lower bound, mean over properties; MC–IBP: an estimate",
+    )
+    for name in ("claim", "rule", "events"):
+        table.add_column(name, no_wrap=True)
+    for name in ("certified", "MC–IBP", "accuracy", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    mc = {e["rule"]: e["value"] for e in summary["estimates"] if e["name"] == "mc-ibp"}
+    for row in summary["summary"]:
+        table.add_row(
+            row["claim"],
+            row["rule"],
+            row["events"],
+            percent_down(row["lower"]),
+            f"{100 * mc[row['rule']]:.2f} %",
+            f"{100 * summary['accuracy_by_rule'][row['rule']]:.1f} %",
+            f"{row['seconds']:.2f}",
+        )
+    return table

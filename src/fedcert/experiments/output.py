@@ -1,0 +1,106 @@
+"""What a run leaves behind: result.json, properties.csv, the messages and a report."""
+
+import csv
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fedcert import __version__
+from fedcert.errors import OutputExists
+from fedcert.experiments.report import render
+from fedcert.experiments.run import RunResult
+
+FILES = ("result.json", "properties.csv", "report.html")
+MESSAGES = "messages"
+
+
+def claim_output(folder: Path, overwrite: bool) -> None:
+    """Make the folder before the work begins; refuse one that holds a run, unless it may be replaced.
+
+    Args:
+        folder: where the run will be written.
+        overwrite: whether an earlier run may be replaced, once the new one is complete.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputExists(f"{folder} cannot be made ({error}): choose another --out") from error
+    held = [name for name in (*FILES, MESSAGES) if (folder / name).exists()]
+    if held and not overwrite:
+        raise OutputExists(
+            f"{folder} already holds a run ({', '.join(held)}): choose another --out, or --overwrite"
+        )
+
+
+def write_run(result: RunResult, folder: Path) -> None:
+    """Replace what an earlier run left; result.json comes last, so that a folder with one is complete."""
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / MESSAGES, ignore_errors=True)
+    (folder / MESSAGES).mkdir()
+    for message in result.messages:
+        message.save(folder / MESSAGES / f"{message.client}.safetensors")
+    summary = summarise(result)
+    _write(folder / "properties.csv", properties_table(result))
+    _write(folder / "report.html", render(result, summary))
+    _write(folder / "result.json", json.dumps(summary, indent=2) + "\n")
+
+
+def summarise(result: RunResult) -> dict[str, Any]:
+    """The content of result.json."""
+    config = result.config
+    return {
+        "fedcert": __version__,
+        "config": config.model_dump(mode="json"),
+        "accuracy": result.accuracy[config.rule],
+        "accuracy_by_rule": result.accuracy,
+        "summary": [
+            {
+                "claim": certificate.claim.kind,
+                "rule": certificate.claim.rule,
+                "events": certificate.claim.events,
+                "lower": certificate.mean_lower,
+                "upper": None,
+                "properties": len(certificate.lower),
+                "seconds": seconds,
+            }
+            for certificate, seconds in result.certificates
+        ],
+        "estimates": [
+            {
+                "name": estimate.name,
+                "rule": estimate.rule,
+                "value": estimate.value,
+                "samples": estimate.samples,
+                "confidence_interval": list(estimate.confidence_interval()),
+            }
+            for estimate in result.estimates
+        ],
+        "timings": result.timings,
+    }
+
+
+def properties_table(result: RunResult) -> str:
+    """The content of properties.csv: one row a property and claim."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["property", "label", "claim", "rule", "events", "lower", "upper"])
+    for certificate, _ in result.certificates:
+        claim = certificate.claim
+        for i, lower in enumerate(certificate.lower.tolist()):
+            label = int(result.inputs.label[i])
+            writer.writerow([i, label, claim.kind, claim.rule, claim.events, repr(lower), ""])
+    return text.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

@@ -1,0 +1,34 @@
+"""The report of a run: one self-contained HTML page."""
+
+import json
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from fedcert.experiments.console import percent_down
+from fedcert.experiments.figures import bounds_figure, federation_figure
+from fedcert.experiments.run import RunResult
+
+
+def render(result: RunResult, summary: dict[str, Any]) -> str:
+    """The page.
+
+    Args:
+        result: what the figures show.
+        summary: the content of result.json, which the tables show.
+    """
+    environment = Environment(
+        loader=PackageLoader("fedcert.experiments", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html").render(
+        summary=summary,
+        percent_down=percent_down,
+        config=json.dumps(summary["config"], indent=2),
+        bounds=Markup(bounds_figure(result)),
+        federation=Markup(federation_figure(result)),
+    )
