@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import torch
 from jaxtyping import Float64
@@ -35,17 +34,17 @@ class Box:
             raise InvalidBox("a box needs lower ≤ upper in every coordinate")
 
     @classmethod
-    def around(cls, center: Float64[Tensor, "*shape"], radius: Float64[Tensor, "*#shape"] | float) -> Self:
+    def around(cls, center: Float64[Tensor, "*shape"], radius: Float64[Tensor, "*#shape"] | float) -> "Box":
         """The box [center − radius, center + radius], end points rounded to nearest."""
         return cls(center - radius, center + radius)
 
     @classmethod
-    def point(cls, x: Float64[Tensor, "*shape"]) -> Self:
+    def point(cls, x: Float64[Tensor, "*shape"]) -> "Box":
         """The box that holds x alone."""
         return cls(x, x)
 
     @classmethod
-    def stack(cls, boxes: Sequence["Box"]) -> Self:
+    def stack(cls, boxes: Sequence["Box"]) -> "Box":
         """One batch of several boxes of the same shape."""
         return cls(torch.stack([b.lower for b in boxes]), torch.stack([b.upper for b in boxes]))
 

@@ -27,7 +27,7 @@ class Layer(Protocol):
         ...
 
     def __call__(
-        self, parameters: Sequence[Tensor], x: Float[Tensor, "*batch n inputs"]
+        self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:
         """Apply the layer, for every parameter vector of the batch, to n inputs."""
         ...
@@ -46,7 +46,7 @@ class Linear:
         return ((self.outputs, self.inputs), (self.outputs,))
 
     def __call__(
-        self, parameters: Sequence[Tensor], x: Float[Tensor, "*batch n inputs"]
+        self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:
         """W x + b for every parameter vector of the batch."""
         weight, bias = parameters
@@ -63,7 +63,7 @@ class ReLU:
         return ()
 
     def __call__(
-        self, parameters: Sequence[Tensor], x: Float[Tensor, "*batch n inputs"]
+        self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n inputs"]:
         """max(x, 0)."""
         return x.clamp(min=0.0)
@@ -113,9 +113,9 @@ class Network:
         return [tuple(next(pieces).unflatten(-1, shape) for shape in layer.shapes) for layer in self.layers]
 
     def __call__(
-        self, theta: Float[Tensor, "*batch n_w"], x: Float[Tensor, "n p"]
+        self, theta: Float[Tensor, "*batch n_w"], x: Float[Tensor, "*xbatch n p"]
     ) -> Float[Tensor, "*batch n K"]:
-        """f_θ(x) for every parameter vector θ of the batch and each of n inputs."""
+        """f_θ(x) for every parameter vector θ of the batch and each of n inputs, or n inputs a vector."""
         for layer, parameters in zip(self.layers, self.unflatten(theta), strict=True):
             x = layer(parameters, x)
         return x

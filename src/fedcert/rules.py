@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float64
@@ -71,7 +71,7 @@ class WeightedAverage:
             )
 
     @classmethod
-    def fedavg(cls, sizes: Sequence[int]) -> Self:
+    def fedavg(cls, sizes: Sequence[int]) -> "WeightedAverage":
         """FedAvg with weights proportional to the clients' sizes; equal sizes give 1/n each."""
         if not sizes or min(sizes) < 1:
             raise InvalidWeights(f"FedAvg needs at least one client and positive sizes, not {sizes}")
@@ -79,7 +79,7 @@ class WeightedAverage:
         return cls((counts / counts.sum()).unsqueeze(-1), "fedavg")
 
     @classmethod
-    def product_of_gaussians(cls, laws: Sequence[DiagonalGaussian]) -> Self:
+    def product_of_gaussians(cls, laws: Sequence[DiagonalGaussian]) -> "WeightedAverage":
         """The weights w_i = σ_i^-2 / Σ_j σ_j^-2, for which Σ w_i Θ_i has the law ∝ Π q_i.
 
         Its mean is Σ_i w_i μ_i and its variance Σ_i w_i² σ_i² = (Σ_i σ_i^-2)^-1: the product of the

@@ -4,9 +4,10 @@ import heapq
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Search(Protocol):
     """Yields distinct tuples (k_1, …, k_n) of cell indices, one index a client."""
 

@@ -1,7 +1,7 @@
 """Cells: pairwise-disjoint boxes of one client and their masses."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float64, Int64
@@ -74,6 +74,7 @@ class Cells:
         return sum_down(torch.where(counted, exp_down(self.log_mass), 0.0)).clamp(min=0.0)
 
 
+@runtime_checkable
 class Candidates(Protocol):
     """Boxes that need not exist before they are asked for."""
 
