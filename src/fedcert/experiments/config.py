@@ -73,7 +73,7 @@ class RunConfig(BaseModel):
     properties: PositiveInt = 50
     epsilon: NonNegativeFloat = 1e-3
     margin: FiniteFloat = 0.0
-    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split)] = (3, 4, 5, 6, 7)
+    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split)] = (3.0, 4.0, 5.0, 6.0, 7.0)
     centers: PositiveInt = 200
     cells: PositiveInt = 8
     budget: PositiveInt = 20_000

@@ -12,7 +12,7 @@ from fedcert.box import Box
 from fedcert.networks import Network
 from fedcert.properties import Properties
 
-BATCH_ELEMENTS = 2**22  # parameters a verifier call works on at a time; bounds the memory
+BATCH_ELEMENTS = 2**20  # parameters a verifier call works on at a time; bounds the memory
 
 
 @runtime_checkable

@@ -1,0 +1,34 @@
+"""The README's code gives the README's output, and its table is what the command prints."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from fedcert.experiments.config import RunConfig
+from fedcert.experiments.run import run
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_python_example_prints_what_the_readme_shows() -> None:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(blocks("python")[0], {})  # noqa: S102 - the README is ours
+    assert output.getvalue() in blocks("text")
+
+
+def test_the_table_is_that_of_the_default_run() -> None:
+    shown = re.findall(r"│ (\w+) +│ (\w+) +│ paper-box │ +([\d.]+) %", README)
+    found = {(c.claim.kind, c.claim.rule): 100 * c.mean_lower for c, _ in run(RunConfig()).certificates}
+    assert {(claim, rule) for claim, rule, _ in shown} == set(found)
+    for claim, rule, certified in shown:
+        assert float(certified) == pytest.approx(
+            found[claim, rule], abs=3
+        )  # other processors round otherwise
