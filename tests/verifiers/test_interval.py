@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from oracles import exact, forward, interval_margins, interval_outputs, random_points
 from problems import SPECIFICATIONS, Problem, make_problem
 
@@ -11,13 +11,15 @@ from fedcert.errors import ShapeMismatch, UnsupportedLayer
 from fedcert.networks import Linear, Network, ReLU, mlp
 from fedcert.properties import Properties
 from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier, output_bounds
+from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier, output_bounds, proven
 
+STRADDLING = {"seed": 0, "widths": (4, 4, 3), "weight_radius": 3.0, "input_radius": 3.0}
 VERIFIERS = [IntervalVerifier(), MergedIntervalVerifier()]
 
 
 @settings(max_examples=60, deadline=None)
 @given(SPECIFICATIONS)
+@example(STRADDLING)
 def test_every_network_in_the_box_lies_inside_the_bounds(specification: dict) -> None:
     """Enclosure in rational arithmetic: no tolerance, no rounding in the oracle."""
     problem = make_problem(**specification)
@@ -34,6 +36,7 @@ def test_every_network_in_the_box_lies_inside_the_bounds(specification: dict) ->
 
 @settings(max_examples=60, deadline=None)
 @given(SPECIFICATIONS)
+@example(STRADDLING)
 def test_bounds_contain_exact_interval_arithmetic_and_little_more(specification: dict) -> None:
     problem = make_problem(**specification)
     bounds = output_bounds(problem.network, problem.boxes, problem.properties.regions)
@@ -48,6 +51,7 @@ def test_bounds_contain_exact_interval_arithmetic_and_little_more(specification:
 
 @settings(max_examples=60, deadline=None)
 @given(SPECIFICATIONS)
+@example(STRADDLING)
 def test_paper_margins_are_below_exact_ones_and_merged_ones_are_never_looser(specification: dict) -> None:
     problem = make_problem(**specification)
     arguments = (problem.network, problem.boxes, problem.properties)
@@ -206,6 +210,12 @@ def test_batches_equal_single_calls(verifier) -> None:
         for p in range(5):
             alone = verifier.margins(problem.network, problem.boxes[b : b + 1], problem.properties[p : p + 1])
             torch.testing.assert_close(alone[0, 0], together[b, p], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("margin", [torch.nan, torch.inf, -torch.inf, -1e-300])
+def test_a_margin_that_is_no_proof_proves_nothing(margin: float) -> None:
+    margins = torch.tensor([[[1.0, margin], [1.0, 0.0]]], dtype=torch.float64)
+    assert proven(margins).tolist() == [[False, True]]
 
 
 @dataclass(frozen=True)
