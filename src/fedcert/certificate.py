@@ -44,8 +44,12 @@ class Certificate:
     upper: Float64[Tensor, "P"] | None = None
 
     def __post_init__(self) -> None:
+        if len(self.lower) == 0:
+            raise ShapeMismatch(f"{self.claim}: a certificate needs at least one property")
         if not ((self.lower >= 0) & (self.lower <= 1)).all():
             raise ArithmeticError(f"{self.claim}: a lower bound outside [0, 1]")
+        if self.upper is not None and not ((self.upper >= self.lower) & (self.upper <= 1)).all():
+            raise ArithmeticError(f"{self.claim}: an upper bound below the lower one or above 1")
 
     @property
     def mean_lower(self) -> float:

@@ -65,14 +65,14 @@ def _run(options: dict[str, Any], config_file: Path | None, out: Path | None, ov
 
     from fedcert.experiments.config import load_config
     from fedcert.experiments.console import progress_bars, summary_table
-    from fedcert.experiments.output import claim_output, summarise, write_run
+    from fedcert.experiments.output import check_output, summarise, write_run
     from fedcert.experiments.run import run as carry_out
 
     config = load_config(config_file, options)
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
-    claim_output(folder, overwrite)
+    check_output(folder, overwrite)
     console = Console()
-    with progress_bars(console) as track:
+    with progress_bars(Console(stderr=True)) as track:
         result = carry_out(config, track)
     write_run(result, folder)
     console.print(summary_table(summarise(result)))

@@ -88,6 +88,7 @@ class Message:
             "law": "diagonal-gaussian",
             "examples": str(self.examples),
         }
+        path.parent.mkdir(parents=True, exist_ok=True)
         contiguous = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
         save_file(contiguous, path, metadata=metadata)
 
@@ -129,8 +130,8 @@ def _parse(metadata: dict[str, str], tensors: dict[str, Tensor]) -> Message:
         if tensor.dtype != TENSORS[name] or tensor.dim() != dimensions.get(name, 2):
             raise InvalidMessage(f"tensor {name} is {tensor.dtype} with {tensor.dim()} axes")
     examples = metadata.get("examples", "")
-    if not examples.isdecimal():
-        raise InvalidMessage(f"number of examples {examples!r}")
+    if not (examples.isdecimal() and len(examples) <= 18):
+        raise InvalidMessage(f"number of examples {examples[:20]!r}")
     return Message(
         metadata.get("client", ""),
         DiagonalGaussian(tensors["law.loc"], tensors["law.scale"]),

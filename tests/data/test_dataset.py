@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 
@@ -37,9 +38,7 @@ def test_data_without_a_split_are_cut_80_to_20(count: int) -> None:
 
 @pytest.mark.parametrize("data", [with_test_split(), without_test_split()], ids=["split", "no split"])
 @pytest.mark.parametrize(("train_size", "test_size"), [(1, 1), (7, 3), (30, 10)])
-def test_sizes_are_capped_and_the_parts_are_disjoint(
-    data: Dataset, train_size: int, test_size: int
-) -> None:
+def test_sizes_are_capped_and_the_parts_are_disjoint(data: Dataset, train_size: int, test_size: int) -> None:
     train, test = data.subset(train_size, test_size, stream(0, "subset"))
     assert (len(train), len(test)) == (train_size, test_size)
     assert len(set(numbers(train) + numbers(test))) == train_size + test_size
@@ -60,7 +59,8 @@ def test_the_seed_decides_the_subset(data: Dataset) -> None:
     assert drawn(0) != drawn(1)
 
 
-def test_inputs_and_labels_belong_together() -> None:
+def test_inputs_and_labels_belong_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without shape checks
     with pytest.raises(DataError, match="3 inputs but 2 labels"):
         Split(torch.zeros(3, 1), torch.zeros(2, dtype=torch.int64))
 

@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pytest
 import torch
@@ -43,10 +44,11 @@ def test_bounds_contain_exact_interval_arithmetic_and_little_more(specification:
     for b in range(len(problem.boxes)):
         for p in range(len(problem.properties)):
             outputs = interval_outputs(problem.network, problem.boxes[b], problem.properties.regions[p])
-            size = max(max(abs(low), abs(high)) for low, high in outputs) + 1
+            depth = len(specification["widths"])
+            size = Fraction(100 * max(1, specification.get("magnitude", 1))) ** depth  # of what cancels
             for k, (low, high) in enumerate(outputs):
-                assert low - size / 10**9 <= exact(bounds.lower[b, p, k]) <= low
-                assert high <= exact(bounds.upper[b, p, k]) <= high + size / 10**9
+                assert low - size / 10**12 <= exact(bounds.lower[b, p, k]) <= low
+                assert high <= exact(bounds.upper[b, p, k]) <= high + size / 10**12
 
 
 @settings(max_examples=60, deadline=None)

@@ -66,6 +66,8 @@ def _collections(
 
     Properties without a cell at some client are left out: they have no tuple.
     """
+    if not all(len(own) for own in cells):
+        return []
     members = [own.members(properties) for own in cells]
     patterns, group = torch.cat(members, dim=1).unique(dim=0, return_inverse=True)
     found = []

@@ -80,8 +80,14 @@ def read_folder(source: Source, folder: Path) -> Dataset:
     for place in places:
         paths = [path for name in FILES if (path := _find(place, name))]
         if len(paths) == len(FILES):
-            images, labels, test_images, test_labels = (read_idx(path) for path in paths)
+            images, test_images = (read_idx(path, axes=3) for path in paths[::2])
+            labels, test_labels = (read_idx(path, axes=1) for path in paths[1::2])
             height, width = images.shape[1:]
+            if test_images.shape[1:] != (height, width):
+                raise DataError(
+                    f"{place}: training images of {height}×{width} pixels, test images of another size:"
+                    f" {'×'.join(map(str, test_images.shape[1:]))}"
+                )
             train, test = _split(place, images, labels), _split(place, test_images, test_labels)
             return Dataset(train, test, 10, (height, width))
     raise DataError(
@@ -98,25 +104,32 @@ def _find(place: Path, name: str) -> Path | None:
 def _split(folder: Path, images: UInt8[np.ndarray, "n h w"], labels: UInt8[np.ndarray, "m"]) -> Split:
     if len(images) != len(labels):
         raise DataError(f"{folder}: {len(images)} images but {len(labels)} labels")
-    if len(labels) and labels.max() > 9:
+    if len(images) == 0:
+        raise DataError(f"{folder}: the files hold no images")
+    if labels.max() > 9:
         raise DataError(f"{folder}: label {labels.max()} is out of range 0 … 9")
-    x = torch.from_numpy(images.reshape(len(images), -1) / 255.0)
+    x = torch.from_numpy(images.reshape(len(images), prod(images.shape[1:])) / 255.0)
     return Split(x, torch.from_numpy(labels.astype(np.int64)))
 
 
-def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
-    """Read an IDX file of unsigned bytes: zero, zero, type, axes; one big-endian size an axis; data."""
+def read_idx(path: Path, axes: int) -> UInt8[np.ndarray, "..."]:
+    """Read an IDX file of unsigned bytes: zero, zero, type, axes; one big-endian size an axis; data.
+
+    Args:
+        path: the file, gzipped where its name ends in .gz.
+        axes: how many axes the array must have.
+    """
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: cannot be read ({error}); fetch the file again") from error
     if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] != UNSIGNED_BYTE:
         raise DataError(f"{path}: not an IDX file of unsigned bytes")
-    axes = raw[3]
+    if raw[3] != axes:
+        raise DataError(f"{path}: an array of {raw[3]} axes where {axes} are expected")
+    if len(raw) < 4 + 4 * axes:
+        raise DataError(f"{path}: the header is cut off; truncated?")
     shape = tuple(np.frombuffer(raw[4 : 4 + 4 * axes], dtype=">u4").tolist())
-    expected = {"idx3": 3, "idx1": 1}[path.name.split("-")[2]]
-    if len(shape) != axes or axes != expected:
-        raise DataError(f"{path}: {axes} axes where {expected} are expected")
     if len(raw) != 4 + 4 * axes + prod(shape):
         raise DataError(f"{path}: {len(raw)} bytes do not hold an array of {shape}; truncated?")
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * axes).reshape(shape)

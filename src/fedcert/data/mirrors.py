@@ -2,9 +2,9 @@
 
 import hashlib
 import os
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPException
 from pathlib import Path
 
 from fedcert.data.idx import FILES, Source
@@ -36,16 +36,13 @@ def _download(source: Source, path: Path, sha256: str, track: Tracker) -> None:
     for mirror in source.mirrors:
         try:
             content = _fetch(mirror + path.name, track)
-        except (urllib.error.URLError, OSError) as error:
+        except (OSError, HTTPException) as error:  # URLError is an OSError
             failures.append(f"{mirror}: {error}")
             continue
         if hashlib.sha256(content).hexdigest() != sha256:
             failures.append(f"{mirror}: the file has another SHA-256 digest than {sha256}")
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_bytes(content)
-        partial.replace(path)
+        _keep(path, content)
         return
     raise DataError(
         f"{source.name}: {path.name} could not be downloaded ({'; '.join(failures)}). Put"
@@ -54,9 +51,20 @@ def _download(source: Source, path: Path, sha256: str, track: Tracker) -> None:
     )
 
 
+def _keep(path: Path, content: bytes) -> None:
+    partial = path.with_suffix(".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"the cache {path.parent} cannot be written ({error}): set XDG_CACHE_HOME") from error
+
+
 def _fetch(address: str, track: Tracker) -> bytes:
     with urllib.request.urlopen(address, timeout=TIMEOUT) as response:
-        size = int(response.headers.get("Content-Length", 0))
+        length = response.headers.get("Content-Length", "")
+        size = int(length) if length.isdecimal() else 0
 
         def chunks() -> Iterator[bytes]:
             while chunk := response.read(CHUNK):

@@ -28,6 +28,8 @@ def dirichlet_partition(
         raise InvalidConfig(
             f"a partition needs clients ≥ 1 and a concentration > 0, not {clients}, {concentration}"
         )
+    if len(label) == 0:
+        raise DataError("there are no examples to split among the clients")
     seed = torch.randint(2**62, (), generator=generator).item()
     rng = np.random.default_rng(int(seed))
     for _ in range(ATTEMPTS):

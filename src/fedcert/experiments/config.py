@@ -1,7 +1,6 @@
 """The configuration of a run; the defaults are the paper's protocol on the embedded digits."""
 
 import json
-import math
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     FiniteFloat,
     NonNegativeFloat,
     NonNegativeInt,
@@ -22,6 +22,9 @@ from pydantic import (
 
 from fedcert.errors import InvalidConfig
 from fedcert.federation import RuleName, WeightsName
+from fedcert.laws import LARGEST, SMALLEST
+
+EventsName = Literal["paper-box"]
 
 
 def _split(value: object) -> object:
@@ -35,8 +38,8 @@ def _scale(value: object) -> object:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = 0.0
-    if value != "learned" and not 0 < number < math.inf:
-        raise ValueError("a posterior scale is a finite number > 0 or 'learned'")
+    if value != "learned" and not SMALLEST <= number <= LARGEST:
+        raise ValueError(f"a posterior scale is a number in [{SMALLEST}, {LARGEST}] or 'learned'")
     return value if value == "learned" else number
 
 
@@ -69,11 +72,17 @@ class RunConfig(BaseModel):
     scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = 1e-5
     rule: RuleName = "fedavg"
     weights: WeightsName = "uniform"
-    events: Annotated[tuple[Literal["paper-box"], ...], BeforeValidator(_split)] = ("paper-box",)
+    events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = ("paper-box",)
     properties: PositiveInt = 50
     epsilon: NonNegativeFloat = 1e-3
     margin: FiniteFloat = 0.0
-    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split)] = (3.0, 4.0, 5.0, 6.0, 7.0)
+    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split), Field(min_length=1)] = (
+        3.0,
+        4.0,
+        5.0,
+        6.0,
+        7.0,
+    )
     centers: PositiveInt = 200
     cells: PositiveInt = 8
     budget: PositiveInt = 20_000
@@ -87,16 +96,9 @@ class RunConfig(BaseModel):
     @classmethod
     def _known_device(cls, value: str) -> str:
         try:
-            torch.empty(0, device=value)
-        except (RuntimeError, AssertionError) as error:
-            raise ValueError(f"torch cannot use it ({str(error).splitlines()[0]})") from error
-        return value
-
-    @field_validator("events")
-    @classmethod
-    def _some_events(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("name at least one family of events")
+            torch.ones(1, dtype=torch.float64, device=value).sum().item()
+        except (RuntimeError, AssertionError, ImportError, TypeError) as error:
+            raise ValueError(f"torch cannot compute on it ({str(error).splitlines()[0][:80]})") from error
         return value
 
 
@@ -122,7 +124,17 @@ def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
 def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        values = json.loads(text)["config"] if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError, KeyError) as error:
+        values = json.loads(text) if path.suffix == ".json" else {"config": tomllib.loads(text)}
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidConfig(f"{path}: not a readable configuration ({error})") from error
-    return {key.replace("-", "_"): value for key, value in values.items()}
+    if not isinstance(values, dict) or not isinstance(values.get("config"), dict):
+        raise InvalidConfig(f"{path}: no table of settings; give a TOML file or the result.json of a run")
+    return _underscored(values["config"])
+
+
+def _underscored(table: dict[str, Any]) -> dict[str, Any]:
+    """The table with its keys as Python names, at every level."""
+    return {
+        key.replace("-", "_"): _underscored(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+    }

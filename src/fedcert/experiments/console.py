@@ -32,7 +32,7 @@ def progress_bars(console: Console) -> Iterator[Tracker]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
 
         def track(items: Iterable[T], description: str, total: int | None = None) -> Iterable[T]:
             known = total if total is not None else getattr(items, "__len__", lambda: None)()

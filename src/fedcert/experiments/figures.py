@@ -42,7 +42,7 @@ def federation_figure(result: RunResult) -> str:
         colour = "white" if count > counts.max() / 2 else "black"
         axes.text(c, i, str(count), ha="center", va="center", color=colour, fontsize=8)
     axes.set_xticks(range(counts.shape[1]))
-    axes.set_yticks(range(len(counts)), [message.client for message in result.messages])
+    axes.set_yticks(range(len(counts)), [message.client for message in result.messages], parse_math=False)
     axes.set_xlabel("class")
     return _svg(figure)
 

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,18 @@ FILES = ("result.json", "properties.csv", "report.html")
 MESSAGES = "messages"
 
 
-def claim_output(folder: Path, overwrite: bool) -> None:
-    """Make the folder before the work begins; refuse one that holds a run, unless it may be replaced.
+def check_output(folder: Path, overwrite: bool) -> None:
+    """Before the work begins: refuse a folder that holds a run, or one that cannot be written.
 
     Args:
         folder: where the run will be written.
         overwrite: whether an earlier run may be replaced, once the new one is complete.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputExists(f"{folder} cannot be made ({error}): choose another --out") from error
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not (existing.is_dir() and os.access(existing, os.W_OK)):
+        raise OutputExists(f"{folder}: {existing} is not a folder that can be written: choose another --out")
+    if (folder / MESSAGES).exists() and not (folder / MESSAGES).is_dir():
+        raise OutputExists(f"{folder / MESSAGES} is a file: choose another --out")
     held = [name for name in (*FILES, MESSAGES) if (folder / name).exists()]
     if held and not overwrite:
         raise OutputExists(
@@ -37,16 +37,19 @@ def claim_output(folder: Path, overwrite: bool) -> None:
 
 def write_run(result: RunResult, folder: Path) -> None:
     """Replace what an earlier run left; result.json comes last, so that a folder with one is complete."""
-    for name in FILES:
-        (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / MESSAGES, ignore_errors=True)
-    (folder / MESSAGES).mkdir()
+    summary = summarise(result)
+    texts = {
+        "properties.csv": properties_table(result),
+        "report.html": render(result, summary),
+        "result.json": json.dumps(summary, indent=2) + "\n",
+    }
+    (folder / "result.json").unlink(missing_ok=True)
+    for old in (folder / MESSAGES).glob("client-*.safetensors"):
+        old.unlink()
     for message in result.messages:
         message.save(folder / MESSAGES / f"{message.client}.safetensors")
-    summary = summarise(result)
-    _write(folder / "properties.csv", properties_table(result))
-    _write(folder / "report.html", render(result, summary))
-    _write(folder / "result.json", json.dumps(summary, indent=2) + "\n")
+    for name, text in texts.items():
+        _write(folder / name, text)
 
 
 def summarise(result: RunResult) -> dict[str, Any]:

@@ -1,0 +1,169 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedcert.errors import InvalidConfig
+from fedcert.experiments.config import RunConfig, load_config
+
+
+def write(folder: Path, text: str, name: str = "run.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(path: Path | None, options: dict[str, Any]) -> str:
+    """The message of the refusal, which is one line."""
+    with pytest.raises(InvalidConfig) as caught:
+        load_config(path, options)
+    message = str(caught.value)
+    assert message
+    assert len(message.splitlines()) == 1
+    return message
+
+
+def test_without_file_and_options_the_defaults_hold() -> None:
+    assert load_config(None, {}) == RunConfig()
+
+
+def test_a_toml_file_sets_values_and_options_override_it(tmp_path: Path) -> None:
+    path = write(tmp_path, 'clients = 5\nscale = "learned"\nhidden = [8, 4]\n[training]\nepochs = 2\n')
+    config = load_config(path, {"clients": 4, "gamma": "3.5,7"})
+    assert config == RunConfig(
+        clients=4, scale="learned", hidden=(8, 4), gamma=(3.5, 7.0), training={"epochs": 2}
+    )
+
+
+def test_a_result_is_the_configuration_of_its_run(tmp_path: Path) -> None:
+    config = RunConfig(seed=7, gamma=(1 / 3, 2), scale=0.1, data_dir=Path("somewhere"), rule="pog")
+    result = {"summary": [], "config": config.model_dump(mode="json")}
+    path = write(tmp_path, json.dumps(result), "result.json")
+    assert load_config(path, {}) == config
+    assert load_config(path, {"seed": 8}) == config.model_copy(update={"seed": 8})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("train-examples = 10", {"train_examples": 10}),
+        ("train_examples = 10", {"train_examples": 10}),
+        pytest.param("[training]\nbatch-size = 10", {"training": {"batch_size": 10}}),
+        ("[training]\nbatch_size = 10", {"training": {"batch_size": 10}}),
+    ],
+)
+def test_keys_may_have_hyphens(tmp_path: Path, text: str, expected: dict[str, Any]) -> None:
+    assert load_config(write(tmp_path, text), {}) == RunConfig(**expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("hidden", "64,64", (64, 64)),
+        ("hidden", "8", (8,)),
+        ("gamma", "3,4.5", (3.0, 4.5)),
+        ("scale", "1e-3", 1e-3),
+        ("scale", "learned", "learned"),
+        ("events", "paper-box", ("paper-box",)),
+    ],
+)
+def test_lists_and_scales_may_be_given_as_text(key: str, text: str, value: object) -> None:
+    assert getattr(load_config(None, {key: text}), key) == value
+
+
+BAD_VALUES: dict[str, list[Any]] = {
+    "dataset": ["cifar", "", 3],
+    "train_examples": [0, -1, 1.5],
+    "test_examples": [0],
+    "clients": [0, -1, 2.5, "three"],
+    "concentration": [0, -1.0, float("nan"), float("inf")],
+    "hidden": ["0", "-3", "8,x", [8, 0], [1.5]],
+    "scale": [0, -1e-5, "-1", float("nan"), "nan", float("inf"), "large", None, [1.0]],
+    "rule": ["median", "FedAvg", ""],
+    "weights": ["random"],
+    "events": ["boxes", "", [], "paper-box,boxes"],
+    "properties": [0, -5],
+    "epsilon": [-1e-3, float("nan"), float("inf")],
+    "margin": [float("inf"), float("-inf"), float("nan"), "wide"],
+    "gamma": [
+        *["0", "-1", "3,0", "nan", "inf", "3,x", [0.0]],
+        *["", ",", []],
+    ],
+    "centers": [0],
+    "cells": [0],
+    "budget": [0],
+    "screen": ["perhaps"],
+    "mc_samples": [0],
+    "aggregate_samples": [0],
+    "seed": [-1, 0.5],
+    "device": [
+        *["no-such-device", "", "cpu:-1"],
+        *["meta"],
+        *["hpu"],
+    ],
+    "training": [{"epochs": 0}, {"learning_rate": float("nan")}, {"kl_coefficient": -1}, {"momentum": 1}, 5],
+}
+
+
+def parameters() -> list[Any]:
+    cases = []
+    for key, values in BAD_VALUES.items():
+        for case in values:
+            value, marks = (case.values[0], case.marks) if hasattr(case, "marks") else (case, ())
+            cases.append(pytest.param(key, value, id=f"{key}={value!r}", marks=marks))
+    return cases
+
+
+@pytest.mark.parametrize(("key", "value"), parameters())
+def test_a_value_that_makes_no_sense_is_refused_by_name(key: str, value: object) -> None:
+    assert key in refused(None, {key: value})
+
+
+def test_every_field_has_bad_values_here_or_is_a_path() -> None:
+    assert set(BAD_VALUES) == set(RunConfig.model_fields) - {"data_dir"}
+
+
+def test_all_problems_are_named_at_once() -> None:
+    message = refused(None, {"clients": 0, "rule": "median", "training": {"epochs": 0}})
+    for key in ("clients", "rule", "training.epochs"):
+        assert key in message
+
+
+@pytest.mark.parametrize("key", ["client", "Clients", "training.epochs"])
+def test_an_unknown_key_is_refused_by_name(tmp_path: Path, key: str) -> None:
+    assert key in refused(write(tmp_path, f'"{key}" = 3'), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.toml", "clients = "),
+        ("run.toml", "clients: 3"),
+        ("run.toml", "clients = 1\nclients = 2"),
+        ("result.json", "{"),
+        ("result.json", "{}"),
+        pytest.param("result.json", "[1]"),
+        pytest.param("result.json", '"config"'),
+        pytest.param("result.json", '{"config": 5}'),
+    ],
+)
+def test_a_malformed_file_is_refused_by_its_path(tmp_path: Path, name: str, text: str) -> None:
+    path = write(tmp_path, text, name)
+    assert str(path) in refused(path, {})
+
+
+def test_bytes_that_are_no_text_are_refused_by_their_path(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert str(path) in refused(path, {})
+
+
+@pytest.mark.parametrize("name", ["absent.toml", "."])
+def test_a_file_that_cannot_be_read_is_refused_by_its_path(tmp_path: Path, name: str) -> None:
+    assert str(tmp_path / name) in refused(tmp_path / name, {})
+
+
+def test_a_configuration_cannot_be_changed_after_its_checks() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        RunConfig().clients = 0

@@ -1,0 +1,121 @@
+import io
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from fedcert.experiments.console import percent_down, progress_bars, summary_table
+
+
+def summary() -> dict[str, Any]:
+    """A result.json by hand, with figures that show which of them went where."""
+    rows = [
+        ("local", "pog", 0.99999),
+        ("transported", "pog", 0.12345),
+        ("direct", "pog", 0.5),
+        ("direct", "fedavg", 0.0),
+    ]
+    return {
+        "config": {"dataset": "digits", "clients": 7, "hidden": [64, 32], "scale": 1e-5, "properties": 50},
+        "accuracy": 0.875,
+        "accuracy_by_rule": {"pog": 0.875, "fedavg": 0.625},
+        "summary": [
+            {"claim": claim, "rule": rule, "events": "paper-box", "lower": lower, "seconds": 1.25}
+            for claim, rule, lower in rows
+        ],
+        "estimates": [
+            {"name": "mc-ibp", "rule": "pog", "value": 0.75},
+            {"name": "mc-ibp", "rule": "fedavg", "value": 0.25},
+            {"name": "aggregated-sampling", "rule": "pog", "value": 0.11},
+        ],
+    }
+
+
+def shown(renderable: object, width: int = 200) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(renderable)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@given(probability=st.floats(0, 1))
+@example(probability=0.29)  # 0.29 * 100 rounds below 29
+@example(probability=0.9999999)
+@example(probability=1.0)
+def test_a_bound_is_shown_rounded_down_to_a_hundredth_of_a_percent(probability: float) -> None:
+    number, unit = percent_down(probability).split()
+    gap = 100 * Fraction(probability) - Fraction(number)
+    assert unit == "%"
+    assert 0 <= gap < Fraction(1, 100)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["local", "pog", "paper-box", "99.99 %", "75.00 %", "87.5 %", "1.25"],
+        ["transported", "pog", "paper-box", "12.34 %", "75.00 %", "87.5 %", "1.25"],
+        ["direct", "pog", "paper-box", "50.00 %", "75.00 %", "87.5 %", "1.25"],
+        ["direct", "fedavg", "paper-box", "0.00 %", "25.00 %", "62.5 %", "1.25"],
+    ],
+    ids=lambda row: "-".join(row[:2]),
+)
+def test_the_table_has_each_certificate_beside_the_figures_of_its_rule(row: list[str]) -> None:
+    lines = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in shown(summary_table(summary())).splitlines()
+    ]
+    assert row in lines
+
+
+def test_the_table_says_what_was_run() -> None:
+    text = shown(summary_table(summary()))
+    for part in ("digits", "7 clients", "64×32", "1e-05", "50 properties", "certified", "MC–IBP", "estimate"):
+        assert part in text
+
+
+def test_no_figure_is_cut_off_in_a_terminal_of_80_columns() -> None:
+    text = shown(summary_table(summary()), width=80)
+    assert "…" not in text
+    for part in ("transported", "paper-box", "99.99 %", "87.5 %"):
+        assert part in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_bars_pass_items_through_as_they_are_asked_for(terminal: bool) -> None:
+    asked = []
+
+    def items() -> Iterator[int]:
+        for i in range(3):
+            asked.append(i)
+            yield i
+
+    with progress_bars(Console(file=io.StringIO(), force_terminal=terminal)) as track:
+        watched = iter(track(items(), "counting", 3))
+        assert next(watched) == 0
+        assert asked == [0]
+        assert list(watched) == [1, 2]
+        assert list(track([5, 6], "sized")) == [5, 6]
+        assert list(track(iter([7]), "of unknown length")) == [7]
+
+
+def test_progress_bars_name_the_work_in_a_terminal() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with progress_bars(console) as track:
+        for _ in track(range(2), "training clients"):
+            pass
+    assert isinstance(console.file, io.StringIO)
+    assert "training clients" in console.file.getvalue()
+
+
+def test_an_error_inside_the_loop_is_the_callers() -> None:
+    def fail() -> None:
+        with progress_bars(Console(file=io.StringIO())) as track:
+            for _ in track([1], "failing"):
+                raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()

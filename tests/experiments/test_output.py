@@ -1,0 +1,192 @@
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import fedcert
+from fedcert.errors import OutputExists
+from fedcert.experiments.config import RunConfig, load_config
+from fedcert.experiments.output import check_output, write_run
+from fedcert.experiments.run import RunResult, run
+from fedcert.message import Message
+
+CONFIG = RunConfig(
+    train_examples=400,
+    test_examples=80,
+    clients=2,
+    hidden=(8,),
+    training={"epochs": 4, "batch_size": 64, "learning_rate": 0.03},
+    properties=3,
+    gamma=(3.0, 5.0),
+    centers=4,
+    cells=2,
+    mc_samples=10,
+    aggregate_samples=10,
+)
+
+
+@pytest.fixture(scope="module", params=["fedavg", "pog"])
+def result(request: pytest.FixtureRequest) -> RunResult:
+    return run(CONFIG.model_copy(update={"rule": request.param}))
+
+
+@pytest.fixture(scope="module")
+def folder(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(result, tmp_path_factory.mktemp("run") / "new")
+
+
+def write(result: RunResult, folder: Path, overwrite: bool = False) -> Path:
+    check_output(folder, overwrite)
+    write_run(result, folder)
+    return folder
+
+
+def read(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
+
+
+def untimed(summary: dict[str, Any]) -> dict[str, Any]:
+    rows = [row | {"seconds": None} for row in summary["summary"]]
+    return summary | {"timings": None, "summary": rows}
+
+
+def table(folder: Path) -> list[dict[str, str]]:
+    with (folder / "properties.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_run_leaves_these_files_and_no_others(folder: Path) -> None:
+    assert sorted(tree(folder)) == [
+        "messages/client-0.safetensors",
+        "messages/client-1.safetensors",
+        "properties.csv",
+        "report.html",
+        "result.json",
+    ]
+
+
+def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None:
+    summary, rule = read(folder), result.config.rule
+    assert set(summary) >= {"fedcert", "config", "accuracy", "summary", "estimates", "timings"}
+    assert summary["fedcert"] == fedcert.__version__
+    assert summary["accuracy"] == result.accuracy[rule]
+    assert summary["timings"] == result.timings
+    (other,) = {"fedavg", "pog"} - {rule}
+    expected = [("local", rule), ("transported", rule), ("direct", rule), ("direct", other)]
+    assert [(row["claim"], row["rule"]) for row in summary["summary"]] == expected
+    for row in summary["summary"]:
+        assert set(row) == {"claim", "rule", "events", "lower", "upper", "properties", "seconds"}
+        assert 0 <= row["lower"] <= 1
+        assert row["upper"] is None
+        assert (row["events"], row["properties"]) == ("paper-box", CONFIG.properties)
+        assert row["seconds"] >= 0
+
+
+def test_estimates_in_result_json_are_estimates(folder: Path, result: RunResult) -> None:
+    estimates = read(folder)["estimates"]
+    names = {(row["name"], row["rule"]) for row in estimates}
+    assert names == {("mc-ibp", "fedavg"), ("mc-ibp", "pog"), ("aggregated-sampling", result.config.rule)}
+    for row in estimates:
+        assert set(row) == {"name", "rule", "value", "samples", "confidence_interval"}
+        low, high = row["confidence_interval"]
+        assert 0 <= low <= row["value"] <= high <= 1
+
+
+def test_the_saved_configuration_repeats_the_run(folder: Path, result: RunResult, tmp_path: Path) -> None:
+    config = load_config(folder / "result.json", {})
+    assert config == result.config
+    again = write(run(config), tmp_path)
+    assert untimed(read(again)) == untimed(read(folder))
+    assert table(again) == table(folder)
+    assert tree(again).keys() == tree(folder).keys()
+
+
+def test_another_seed_gives_another_result(folder: Path, result: RunResult, tmp_path: Path) -> None:
+    other = write(run(load_config(folder / "result.json", {"seed": 1})), tmp_path)
+    assert untimed(read(other))["summary"] != untimed(read(folder))["summary"]
+    assert read(other)["config"] == read(folder)["config"] | {"seed": 1}
+
+
+def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, result: RunResult) -> None:
+    rows = table(folder)
+    claims = [(c["claim"], c["rule"], c["events"]) for c in read(folder)["summary"]]
+    keys = [(row["claim"], row["rule"], row["events"], int(row["property"])) for row in rows]
+    assert keys == [(*claim, i) for claim in claims for i in range(CONFIG.properties)]
+    assert [int(row["label"]) for row in rows] == result.inputs.label.tolist() * len(claims)
+
+
+def test_the_summary_is_the_mean_of_properties_csv_rounded_down(folder: Path) -> None:
+    rows = table(folder)
+    for claim in read(folder)["summary"]:
+        bounds = [
+            Fraction(float(row["lower"]))
+            for row in rows
+            if all(row[key] == claim[key] for key in ("claim", "rule", "events"))
+        ]
+        mean = sum(bounds) / len(bounds)
+        assert Fraction(claim["lower"]) <= mean
+        assert mean - Fraction(claim["lower"]) < 1e-12
+
+
+def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:
+    for sent in result.messages:
+        loaded = Message.load(folder / "messages" / f"{sent.client}.safetensors")
+        assert (loaded.client, loaded.examples) == (sent.client, sent.examples)
+        assert torch.equal(loaded.law.loc, sent.law.loc)
+        assert torch.equal(loaded.cells.log_mass, sent.cells.log_mass)
+        assert torch.equal(loaded.cells.member, sent.cells.member)
+
+
+@pytest.mark.parametrize("name", ["result.json", "properties.csv", "report.html", "messages"])
+def test_a_folder_with_a_part_of_a_run_is_refused_unless_it_may_be_replaced(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir() if name == "messages" else (tmp_path / name).touch()
+    with pytest.raises(OutputExists, match=name) as caught:
+        check_output(tmp_path, overwrite=False)
+    assert str(tmp_path) in str(caught.value)
+    assert "--overwrite" in str(caught.value)
+    check_output(tmp_path, overwrite=True)
+    assert (tmp_path / name).exists()
+
+
+def test_messages_that_are_no_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "messages").touch()
+    with pytest.raises(OutputExists, match="is a file"):
+        check_output(tmp_path, overwrite=True)
+
+
+def test_an_overwrite_replaces_the_run_and_spares_other_files(result: RunResult, tmp_path: Path) -> None:
+    write(result, tmp_path)
+    (tmp_path / "messages" / "client-7.safetensors").write_bytes(b"an earlier run had more clients")
+    (tmp_path / "properties.csv").write_text("old")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "more.txt").write_text("mine too")
+    write(result, tmp_path, overwrite=True)
+    files = tree(tmp_path)
+    assert files.pop("notes.txt") == b"mine"
+    assert files.pop("data/more.txt") == b"mine too"
+    assert "messages/client-7.safetensors" not in files
+    assert len(table(tmp_path)) == 4 * CONFIG.properties
+
+
+def test_other_files_in_the_folder_are_no_run(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    check_output(tmp_path, overwrite=False)
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputExists, match="--out") as caught:
+        check_output(tmp_path / "file" / below, overwrite=True)
+    assert str(tmp_path / "file") in str(caught.value)
