@@ -23,6 +23,7 @@ from pydantic import (
 from fedcert.errors import InvalidConfig
 from fedcert.federation import RuleName, WeightsName
 from fedcert.laws import LARGEST, SMALLEST
+from fedcert.training.bayes_by_backprop import BayesByBackprop
 
 EventsName = Literal["paper-box"]
 
@@ -43,19 +44,6 @@ def _scale(value: object) -> object:
     return value if value == "learned" else number
 
 
-class TrainingConfig(BaseModel):
-    """Bayes by Backprop, as in the paper's protocol table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    epochs: PositiveInt = 5
-    batch_size: PositiveInt = 128
-    learning_rate: PositiveFloat = 1e-3
-    kl_coefficient: NonNegativeFloat = 1e-4
-    prior_scale: PositiveFloat = 1.0
-    initial_rho: FiniteFloat = -5.0
-
-
 class RunConfig(BaseModel):
     """Everything that determines the numbers of a run."""
 
@@ -68,7 +56,7 @@ class RunConfig(BaseModel):
     clients: PositiveInt = 3
     concentration: PositiveFloat = 10.0
     hidden: Annotated[tuple[PositiveInt, ...], BeforeValidator(_split)] = (64,)
-    training: TrainingConfig = TrainingConfig()
+    training: BayesByBackprop = BayesByBackprop()
     scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = 1e-5
     rule: RuleName = "fedavg"
     weights: WeightsName = "uniform"
@@ -114,7 +102,7 @@ def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
         return RunConfig.model_validate(values | overrides)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'][:2])}: {problem['msg']}"
+            f"{'.'.join(str(part) for part in problem['loc'][:2])}: {problem['msg'].removeprefix('Value error, ')}"
             f" (given {problem['input']!r})"
             for problem in error.errors()
         )

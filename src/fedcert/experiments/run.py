@@ -22,7 +22,6 @@ from fedcert.progress import Tracker, silent
 from fedcert.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import WeightedAverage
-from fedcert.training.bayes_by_backprop import BayesByBackprop
 from fedcert.verifiers import Safe
 from fedcert.verifiers.interval import IntervalVerifier
 
@@ -111,12 +110,11 @@ def train_clients(
         shards: each client's examples.
         track: shows progress.
     """
-    train = BayesByBackprop(**config.training.model_dump())
     initial = network.initialise(stream(config.seed, "initialisation"))
     laws = []
     for i, shard in enumerate(track(shards, "training clients", len(shards))):
         generator = stream(config.seed, "training", i)
-        law = train(network, shard.x.float(), shard.label, initial, generator)
+        law = config.training(network, shard.x.float(), shard.label, initial, generator)
         law = law if config.scale == "learned" else law.with_scale(config.scale)
         laws.append(law.to(config.device))
     return laws

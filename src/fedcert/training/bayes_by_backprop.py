@@ -1,13 +1,15 @@
 """Bayes by Backprop: a mean-field Gaussian posterior by stochastic variational inference."""
 
 from dataclasses import dataclass
+from math import inf, isfinite
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
-from fedcert.errors import DataError
+from fedcert.errors import DataError, InvalidConfig
 from fedcert.laws import DiagonalGaussian
 from fedcert.networks import Network
 from fedcert.progress import Tracker, silent
@@ -34,6 +36,16 @@ class BayesByBackprop:
     kl_coefficient: float = 1e-4
     prior_scale: float = 1.0
     initial_rho: float = -5.0
+
+    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid"}  # misspelt settings raise
+
+    def __post_init__(self) -> None:
+        if self.epochs < 0 or self.batch_size < 1:
+            raise InvalidConfig("epochs must be ≥ 0 and a batch must hold at least one example")
+        if not (0 < self.learning_rate < inf and 0 < self.prior_scale < inf):
+            raise InvalidConfig("the learning rate and the prior scale must be finite numbers > 0")
+        if not (0 <= self.kl_coefficient < inf and isfinite(self.initial_rho)):
+            raise InvalidConfig("the KL coefficient must be a finite number ≥ 0, the initial rho finite")
 
     def __call__(
         self,
