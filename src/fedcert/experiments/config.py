@@ -102,7 +102,7 @@ def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
         return RunConfig.model_validate(values | overrides)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'][:2])}: {problem['msg'].removeprefix('Value error, ')}"
+            f"{'.'.join(map(str, problem['loc'][:2]))}: {problem['msg'].removeprefix('Value error, ')}"
             f" (given {problem['input']!r})"
             for problem in error.errors()
         )
