@@ -72,6 +72,24 @@ def exp_down(log_x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return (x - rounding_error(LIBRARY_ULPS, x)).clamp(min=0.0)
 
 
+def exp_up(log_x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """An upper bound of exp(log_x)."""
+    x = torch.exp(log_x)
+    return up(x + rounding_error(LIBRARY_ULPS, x))
+
+
+def log_down(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """A lower bound of log(x); log(0) is -inf."""
+    y = torch.log(x)
+    return y - rounding_error(LIBRARY_ULPS, y.abs())
+
+
+def log_up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """An upper bound of log(x) for x > 0."""
+    y = torch.log(x)
+    return up(y + rounding_error(LIBRARY_ULPS, y.abs()))
+
+
 def mean_down(values: Float[Tensor, "k"]) -> float:
     """A lower bound of the mean of non-negative values."""
     return max(0.0, math.nextafter(sum_down(values).item() / len(values), -math.inf))

@@ -1,7 +1,6 @@
-"""Laws: probability distributions of a parameter vector."""
+"""The diagonal Gaussian, a mean-field posterior."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Float64
@@ -13,33 +12,6 @@ from fedcert.gaussian import log_mass_lower, log_mass_upper
 from fedcert.numerics import rounding_error, sum_down, sum_up
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of a scale: squares and quotients neither over- nor underflow
-
-
-@runtime_checkable
-class Law(Protocol):
-    """A probability law q on parameter vectors."""
-
-    @property
-    def dimension(self) -> int:
-        """n_w, the length of a parameter vector."""
-        ...
-
-    @property
-    def loc(self) -> Float64[Tensor, "n_w"]:
-        """The mean."""
-        ...
-
-    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
-        """Draw independent parameter vectors."""
-        ...
-
-    def log_mass(self, box: Box) -> Float64[Tensor, "*batch"]:
-        """A lower bound of log q(H) for each box H."""
-        ...
-
-    def log_mass_upper(self, box: Box) -> Float64[Tensor, "*batch"]:
-        """An upper bound of log q(H) for each box H."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +49,15 @@ class DiagonalGaussian:
     def dimension(self) -> int:
         """n_w, the length of a parameter vector."""
         return len(self.loc)
+
+    @property
+    def components(self) -> tuple["DiagonalGaussian", ...]:
+        """The law itself, its only component."""
+        return (self,)
+
+    def project(self, direction: Float64[Tensor, "n_w"]) -> "DiagonalGaussian":
+        """The law of aᵀΘ for a direction a: N(aᵀμ, Σ_d a_d² σ_d²), in floating point."""
+        return DiagonalGaussian((direction @ self.loc).reshape(1), (direction * self.scale).norm().reshape(1))
 
     def with_scale(self, scale: float) -> "DiagonalGaussian":
         """The law with the same mean and one scale for all parameters."""

@@ -1,0 +1,110 @@
+"""Linear rules with weights of any sign: the server step, and what averages are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.box import Box
+from fedcert.errors import InvalidWeights, ShapeMismatch
+from fedcert.laws import DiagonalGaussian
+from fedcert.numerics import down, gamma, rounding_error, up
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """Θ_g = v + Σ_i w_i Θ_i, coordinate by coordinate, with *these* floating-point coefficients.
+
+    Attributes:
+        weights: w, of any sign, of shape (n, 1) or (n, n_w).
+        offset: v; None for 0.
+        name: the rule's name in tables and claims.
+    """
+
+    weights: Float64[Tensor, "n n_w_or_1"]
+    offset: Float64[Tensor, "n_w"] | None = None
+    name: str = "linear"
+
+    def __post_init__(self) -> None:
+        if len(self.weights) == 0 or not torch.isfinite(self.weights).all():
+            raise InvalidWeights("a linear rule needs at least one client and finite weights")
+        if self.offset is not None and not torch.isfinite(self.offset).all():
+            raise InvalidWeights("the offset of a linear rule must be finite")
+
+    @classmethod
+    def server_step(cls, initial: Float64[Tensor, "n_w"], rate: float, sizes: Sequence[int]) -> "LinearRule":
+        """θ_0 + η Σ_i w_i (θ_i − θ_0) = (1 − η) θ_0 + Σ_i η w_i θ_i, with w_i proportional to the sizes.
+
+        Args:
+            initial: θ_0, the parameters that the server started from.
+            rate: η, the server's step; 1 is FedAvg.
+            sizes: the clients' numbers of examples.
+        """
+        if not 0 <= rate < float("inf"):
+            raise InvalidWeights(f"a server step needs a finite rate ≥ 0, not {rate}")
+        if not sizes or min(sizes) < 1:
+            raise InvalidWeights(f"a server step needs positive sizes, not {sizes}")
+        shares = torch.tensor(sizes, dtype=torch.float64, device=initial.device)
+        weights = rate * shares / shares.sum()
+        return cls(weights.unsqueeze(-1), (1 - rate) * initial, "server-step")
+
+    @property
+    def clients(self) -> int:
+        """n, the number of clients."""
+        return len(self.weights)
+
+    def to(self, device: torch.device | str) -> "LinearRule":
+        """The same rule on another device."""
+        offset = None if self.offset is None else self.offset.to(device)
+        return LinearRule(self.weights.to(device), offset, self.name)
+
+    def __call__(self, thetas: Sequence[Float64[Tensor, "*batch n_w"]]) -> Tensor:
+        """The parameters v + Σ_i w_i θ_i, in floating point."""
+        return self._combine(thetas)[0]
+
+    def image(self, boxes: Sequence[Box]) -> Box:
+        """Π_d [v_d + Σ_i min(w_i ℓ_i,d, w_i u_i,d), v_d + Σ_i max(…)], rounded outward: exact otherwise.
+
+        The map is affine and monotone in each coordinate of each client, rising for w_i ≥ 0 and falling
+        for w_i < 0, which exchanges that client's end points. So it takes its extremes at end points
+        and, on a connected set, every value between.
+        """
+        if len(boxes) != self.clients:
+            raise ShapeMismatch(f"a rule for {self.clients} clients was given {len(boxes)}")
+        pairs = list(zip(self.weights, boxes, strict=True))
+        low = [torch.where(w >= 0, box.lower, box.upper) for w, box in pairs]
+        high = [torch.where(w >= 0, box.upper, box.lower) for w, box in pairs]
+        lower, error_lower = self._combine(low)
+        upper, error_upper = self._combine(high)
+        return Box(down(lower - error_lower), up(upper + error_upper))
+
+    def pushforward(self, laws: Sequence[DiagonalGaussian]) -> DiagonalGaussian:
+        """N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), with what rounding may have done to it.
+
+        Each w_i² σ_i² passes through 3 roundings, the sum through n − 1 and the root through one more
+        (it halves the relative error before): n + 4 at most.
+        """
+        if any(law.loc_error is not None or law.scale_error for law in laws):
+            raise ShapeMismatch("the pushforward of laws that are themselves only enclosed is not defined")
+        loc, loc_error = self._combine([law.loc for law in laws])
+        scales = torch.stack([w * law.scale for w, law in zip(self.weights, laws, strict=True)])
+        scale = scales.square().sum(0).sqrt()
+        return DiagonalGaussian(loc, scale, loc_error, gamma(2 * (self.clients + 4)))
+
+    def _combine(self, values: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """The sum v + Σ_i w_i x_i and a bound of its rounding error; a term passes through n + 2 roundings."""
+        if len(values) != self.clients:
+            raise ShapeMismatch(f"a rule for {self.clients} clients was given {len(values)}")
+        start = torch.zeros_like(values[0]) if self.offset is None else self.offset.expand_as(values[0])
+        total, magnitude = start, start.abs()
+        for i, (weight, value) in enumerate(zip(self.weights, values, strict=True)):
+            if value.shape != values[0].shape:
+                raise ShapeMismatch(
+                    f"client {i} has parameters of shape {tuple(value.shape)},"
+                    f" client 0 of {tuple(values[0].shape)}: all must train the same network"
+                )
+            total = torch.addcmul(total, weight, value)
+            magnitude = torch.addcmul(magnitude, weight.abs(), value.abs())
+        return total, rounding_error(self.clients + 2, magnitude)
