@@ -3,7 +3,8 @@ from itertools import pairwise
 import pytest
 import torch
 from torch import nn
-from torch.nn.utils import parameters_to_vector
+from torch.nn.utils import parameters_to_vector, prune
+from torch.nn.utils.parametrizations import weight_norm
 
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
 from fedcert.networks import Linear, Network, from_torch, mlp
@@ -38,6 +39,48 @@ def test_a_batch_of_parameter_vectors_is_a_batch_of_networks() -> None:
 def test_an_unsupported_torch_layer_raises_and_names_itself(layer: nn.Module) -> None:
     with pytest.raises(UnsupportedLayer, match=type(layer).__name__):
         from_torch(nn.Sequential(layer))
+
+
+def test_a_module_that_is_used_twice_is_not_lost() -> None:
+    relu = nn.ReLU()
+    shared = nn.Sequential(nn.Linear(1, 1), relu, nn.Linear(1, 1), relu, nn.Linear(1, 1))
+    assert from_torch(shared) == mlp(1, 1, 1, 1)
+    linear = nn.Linear(1, 1)
+    with pytest.raises(UnsupportedLayer, match="used once"):
+        from_torch(nn.Sequential(linear, relu, linear))
+
+
+class Residual(nn.Sequential):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + super().forward(x)
+
+
+class Negation(nn.ReLU):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return -x
+
+
+def hooked() -> nn.Linear:
+    linear = nn.Linear(2, 2)
+    linear.register_forward_hook(lambda module, inputs, output: -output)
+    return linear
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        Residual(nn.Linear(2, 2)),
+        nn.Sequential(nn.Linear(2, 2), Negation()),
+        nn.Sequential(hooked()),
+        nn.Sequential(prune.random_unstructured(nn.Linear(2, 2), "weight", 0.5)),
+        nn.Sequential(weight_norm(nn.Linear(2, 2))),
+        nn.Linear(2, 2),
+    ],
+    ids=["own forward", "subclass", "hook", "pruned", "parametrised", "no Sequential"],
+)
+def test_what_computes_something_else_than_its_type_says_raises(module: nn.Module) -> None:
+    with pytest.raises(Exception, match=r"only a plain|supported are|module"):
+        from_torch(module)
 
 
 @pytest.mark.parametrize("widths", [(3,), (3, 0, 2), ()])

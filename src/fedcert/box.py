@@ -8,6 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidBox
+from fedcert.numerics import require_float64
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Box:
     upper: Float64[Tensor, "*shape"]
 
     def __post_init__(self) -> None:
+        require_float64("the end points of a box", self.lower, self.upper)
         if self.lower.shape != self.upper.shape:
             raise InvalidBox(f"end points of shapes {tuple(self.lower.shape)} and {tuple(self.upper.shape)}")
         if not (torch.isfinite(self.lower).all() and torch.isfinite(self.upper).all()):

@@ -1,6 +1,8 @@
 """What a result claims: a `Certificate` is a proof, an `Estimate` is not."""
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from jaxtyping import Float64, Int64
@@ -55,6 +57,21 @@ class Certificate:
     def mean_lower(self) -> float:
         """A lower bound of the mean safety probability over the properties."""
         return mean_down(self.lower)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.claim.kind} ({self.claim.rule}, {self.claim.events}): at least"
+            f" {percent_down(self.mean_lower)}, mean over {len(self.lower)} properties"
+        )
+
+
+def percent_down(probability: float) -> str:
+    """A proven lower bound for people to read, rounded down.
+
+    >>> percent_down(0.99999)
+    '99.99 %'
+    """
+    return f"{math.floor(Fraction(probability) * 10_000) / 100:.2f} %"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from fedcert.certificate import Certificate
 from fedcert.certify.direct import certify_direct
 from fedcert.certify.local import certify_local
 from fedcert.certify.transported import certify_transported
+from fedcert.errors import InvalidMessage
 from fedcert.events.paper_box import PaperBox
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
@@ -41,8 +42,8 @@ def client(
         screen: keeps only cells that are proven safe locally, for each property; None keeps all.
         track: shows progress.
     """
-    cells = (events or PaperBox()).cells(law, screen, generator, track)
-    return Message(name, law, cells, examples)
+    events = events or PaperBox()
+    return Message(name, law, events.cells(law, screen, generator, track), examples, events.name)
 
 
 def deployed_rule(
@@ -85,9 +86,13 @@ def server(
         budget: the most tuples of cells tried for a property.
         track: shows progress.
     """
+    names = [message.client for message in messages]
+    if len(set(names)) < len(names):
+        raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
     cells = [message.verified_cells() for message in messages]
-    yield certify_local(cells, safe, rule.name, PaperBox.name)
-    yield certify_transported(cells, rule, safe, exhaustive_within(budget), budget, PaperBox.name, track)
+    family = "+".join(sorted({message.events for message in messages}))
+    yield certify_local(cells, safe, rule.name, family)
+    yield certify_transported(cells, rule, safe, exhaustive_within(budget), budget, family, track)
     yield direct([message.law for message in messages], rule, safe, generator, events, track)
 
 

@@ -37,12 +37,14 @@ class Message:
         law: q_i, its posterior.
         cells: C_i with claimed lower bounds of the masses p_{i,k}.
         examples: how many examples it was trained on, for size-proportional weights.
+        events: the name of the family that the cells come from.
     """
 
     client: str
     law: DiagonalGaussian
     cells: Cells
     examples: int
+    events: str = "cells"
 
     def __post_init__(self) -> None:
         if self.examples < 1:
@@ -64,12 +66,13 @@ class Message:
 
     def verified_cells(self) -> Cells:
         """The cells, with the smaller of the claimed masses and the server's own lower bounds."""
-        own = self.law.log_mass(self.cells.boxes)
-        return Cells(self.cells.boxes, torch.minimum(own, self.cells.log_mass), self.cells.member)
+        boxes = Box(self.cells.boxes.lower.clone(), self.cells.boxes.upper.clone())
+        log_mass = torch.minimum(self.law.log_mass(boxes), self.cells.log_mass)
+        return Cells(boxes, log_mass, self.cells.member.clone())
 
     def to(self, device: torch.device | str) -> "Message":
         """The same message on another device."""
-        return Message(self.client, self.law.to(device), self.cells.to(device), self.examples)
+        return Message(self.client, self.law.to(device), self.cells.to(device), self.examples, self.events)
 
     def save(self, path: Path) -> None:
         """Write the message as a safetensors file."""
@@ -87,6 +90,7 @@ class Message:
             "client": self.client,
             "law": "diagonal-gaussian",
             "examples": str(self.examples),
+            "events": self.events,
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         contiguous = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
@@ -141,4 +145,5 @@ def _parse(metadata: dict[str, str], tensors: dict[str, Tensor]) -> Message:
             tensors["cells.member"],
         ),
         int(examples),
+        metadata.get("events", ""),
     )

@@ -155,18 +155,26 @@ def from_torch(module: nn.Sequential) -> Network:
     >>> from_torch(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))) == mlp(4, 3, 2)
     True
     """
+    if type(module) is not nn.Sequential:
+        raise UnsupportedLayer(f"only a plain nn.Sequential can be read, not a {type(module).__name__}")
     layers: list[Layer] = []
-    for name, child in module.named_children():
-        match child:
-            case nn.Linear() if child.bias is not None:
-                layers.append(Linear(child.in_features, child.out_features))
-            case nn.ReLU():
-                layers.append(ReLU())
-            case nn.Flatten():
-                pass
-            case _:
-                raise UnsupportedLayer(
-                    f"layer '{name}' is a {type(child).__name__}: {child}; supported are Linear"
-                    " (with bias), ReLU and Flatten"
-                )
+    seen: set[int] = set()
+    for place, child in enumerate(module):
+        if type(child) is nn.Linear and _is_plain(child) and id(child) not in seen:
+            layers.append(Linear(child.in_features, child.out_features))
+            seen.add(id(child))
+        elif type(child) is nn.ReLU and _is_plain(child):
+            layers.append(ReLU())
+        elif type(child) is not nn.Flatten:
+            raise UnsupportedLayer(
+                f"layer {place} is a {type(child).__name__}: {child}; supported are Linear (with bias, used"
+                " once, without hooks or parametrisations), ReLU and Flatten"
+            )
     return Network(tuple(layers))
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether a module computes what its type says, with parameters in the usual order."""
+    names = [name for name, _ in module.named_parameters()]
+    hooks = module._forward_hooks or module._forward_pre_hooks
+    return not hooks and names == (["weight", "bias"] if type(module) is nn.Linear else [])

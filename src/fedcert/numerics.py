@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from fedcert.errors import ShapeMismatch
+
 UNIT_ROUNDOFF = 2.0**-53
 SMALLEST_NORMAL = 2.0**-1022
 LIBRARY_ULPS = 16
@@ -20,6 +22,19 @@ LIBRARY_ULPS = 16
 The libraries behind torch document at most 1.5 (SLEEF), 1 (MKL's high-accuracy mode) and 5 (CUDA,
 glibc) units in the last place, each worth at most 2u; the tests compare them with ball arithmetic.
 """
+
+
+def require_float64(what: str, *tensors: Tensor | None) -> None:
+    """Raise unless all tensors are float64: the charged errors are those of double precision alone."""
+    for tensor in tensors:
+        if tensor is not None and tensor.dtype != torch.float64:
+            raise ShapeMismatch(f"{what} must be float64, not {tensor.dtype}: convert with .double()")
+
+
+def require_gradual_underflow() -> None:
+    """Raise where denormal numbers are flushed to zero, which the error bounds do not allow for."""
+    if (torch.tensor(2.0**-1074, dtype=torch.float64) * 1.0).item() == 0.0:
+        raise FloatingPointError("denormal numbers are flushed to zero: call torch.set_flush_denormal(False)")
 
 
 def gamma(roundings: int) -> float:

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import DataError, InvalidProperty, ShapeMismatch
 from fedcert.networks import Network
-from fedcert.numerics import down, up
+from fedcert.numerics import down, require_float64, up
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,30 @@ class Properties:
     """
 
     regions: Box
-    C: Float64[Tensor, "P R K"]
-    d: Float64[Tensor, "P R"]
+    C: Float64[Tensor, "*each P R K"]
+    d: Float64[Tensor, "*each P R"]
 
     def __post_init__(self) -> None:
-        if not len(self.regions) == len(self.C) == len(self.d) or self.C.shape[:2] != self.d.shape:
+        require_float64("constraints C and d", self.C, self.d)
+        flat_or_each = self.C.dim() == 3 or (self.C.dim() == 4 and self.C.shape[1] == 1)
+        fits = self.regions.shape[:-1] == self.C.shape[:-2] and self.C.shape[:-1] == self.d.shape
+        if not (flat_or_each and fits):
             raise ShapeMismatch(
                 f"regions, C and d of shapes {tuple(self.regions.shape)}, {tuple(self.C.shape)}"
                 f" and {tuple(self.d.shape)} do not describe the same properties"
             )
+        if self.C.shape[-2] == 0:
+            raise InvalidProperty("a property needs at least one constraint")
         if not (torch.isfinite(self.C).all() and torch.isfinite(self.d).all()):
             raise InvalidProperty("constraints C and d must be finite; found NaN or infinity")
 
     def __len__(self) -> int:
-        return len(self.C)
+        return self.C.shape[-3]
+
+    def each(self) -> "Properties":
+        """The properties as P groups of one, so that a batch of P boxes is paired with them."""
+        regions = Box(self.regions.lower.unsqueeze(1), self.regions.upper.unsqueeze(1))
+        return Properties(regions, self.C.unsqueeze(1), self.d.unsqueeze(1))
 
     def __getitem__(self, index: object) -> "Properties":
         return Properties(self.regions[index], self.C[index], self.d[index])  # type: ignore[index]
@@ -73,6 +83,9 @@ def linf_robustness(
         raise InvalidProperty(f"margin must be a finite number, not {margin}")
     if not ((x >= low) & (x <= high)).all():
         raise InvalidProperty(f"inputs must lie in [{low}, {high}]: rescale them, or pass `domain`")
+    if label.dtype == torch.bool or label.dtype.is_floating_point:
+        raise InvalidProperty(f"labels must be integers, not {label.dtype}")
+    label = label.long()
     if not ((label >= 0) & (label < classes)).all():
         raise InvalidProperty(f"labels must lie in 0 … {classes - 1}: check `classes`")
     x = x.to(torch.float64)
@@ -96,7 +109,7 @@ def correctly_classified(
     correct = (network(theta, x).argmax(-1) == label).nonzero().squeeze(-1)
     if len(correct) < count:
         raise DataError(
-            f"{count} properties asked for, but the deployed model classifies only {len(correct)} of"
+            f"{count} properties asked for, but the posterior-mean model classifies only {len(correct)} of"
             f" {len(x)} test inputs correctly: ask for fewer properties or train for longer"
         )
     return correct[:count]

@@ -100,6 +100,25 @@ def test_any_search_run_to_the_end_gives_the_same_bound(search) -> None:
     assert full.item() > 0.1
 
 
+@pytest.mark.parametrize("repeated", [[(0, 0)] * 3, [(1, 2), (0, 0), (1, 2)]])
+def test_a_tuple_that_comes_again_is_not_counted_again(repeated) -> None:
+    cells = [grid_cells(law, (2, 6)) for law in LAWS]
+    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, -1000.0)
+    bounds = [
+        certify_transported(cells, rule, safe, lambda masses, t=tuples: iter(t), 100, "grid").lower.item()
+        for tuples in (repeated, list(dict.fromkeys(repeated)))
+    ]
+    assert bounds[0] == bounds[1] > 0
+
+
+@pytest.mark.parametrize("outside", [(0, 12), (-1, 0), (0,)])
+def test_an_index_outside_the_cells_raises(outside) -> None:
+    cells = [grid_cells(law, (2, 6)) for law in LAWS]
+    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, 0.0)
+    with pytest.raises(ShapeMismatch, match="the search gave"):
+        certify_transported(cells, rule, safe, lambda masses: iter([outside]), 100, "grid")
+
+
 def test_a_larger_budget_never_lowers_the_bound_and_a_small_one_takes_the_heaviest() -> None:
     cells = [grid_cells(law, (2, 6)) for law in LAWS]
     rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, -2.0)

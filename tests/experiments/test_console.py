@@ -56,7 +56,7 @@ def test_a_bound_is_shown_rounded_down_to_a_hundredth_of_a_percent(probability: 
 @pytest.mark.parametrize(
     "row",
     [
-        ["local", "pog", "paper-box", "99.99 %", "75.00 %", "87.5 %", "1.25"],
+        ["local", "pog", "paper-box", "99.99 %", "–", "–", "1.25"],
         ["transported", "pog", "paper-box", "12.34 %", "75.00 %", "87.5 %", "1.25"],
         ["direct", "pog", "paper-box", "50.00 %", "75.00 %", "87.5 %", "1.25"],
         ["direct", "fedavg", "paper-box", "0.00 %", "25.00 %", "62.5 %", "1.25"],

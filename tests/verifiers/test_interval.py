@@ -238,6 +238,19 @@ def test_an_unknown_layer_raises_and_names_itself(verifier) -> None:
         verifier(network, problem.boxes, problem.properties)
 
 
+class Negation(ReLU):
+    def __call__(self, parameters, x):
+        return -x
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+def test_a_subclass_of_a_known_layer_is_not_taken_for_it(verifier) -> None:
+    problem = make_problem(0, (2, 2))
+    network = Network((*problem.network.layers, Negation()))
+    with pytest.raises(UnsupportedLayer, match="Negation"):
+        verifier(network, problem.boxes, problem.properties)
+
+
 @pytest.mark.parametrize("verifier", VERIFIERS)
 def test_a_network_that_ends_in_relu_is_supported(verifier) -> None:
     problem = make_problem(0, (2, 3), properties=1)

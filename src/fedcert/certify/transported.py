@@ -31,7 +31,7 @@ def certify_transported(
     Sound since (1) the cells of one client's collection are disjoint, so the events
     E_k = {Θ_i ∈ H_{i,k_i} for all i} of distinct tuples are; (2) Pr(E_k) = Π p_{i,k_i} for independent
     clients; (3) on E_k the deployed parameters lie in G_k ⊇ A(Π H_{i,k_i}), all of which is proven safe.
-    Any set of tuples will do, so search and budget are free.
+    Any set of tuples will do, so search and budget are free; a tuple that comes again is not counted again.
 
     Args:
         cells: C_i, each client's cells and masses.
@@ -47,7 +47,7 @@ def certify_transported(
     total = torch.zeros(len(safe.properties), dtype=torch.float64, device=cells[0].log_mass.device)
     for selected, indices in track(_collections(cells, len(safe.properties)), "transporting cells"):
         masses = [own.log_mass[i] for own, i in zip(cells, indices, strict=True)]
-        tuples = islice(search([m.tolist() for m in masses]), budget)
+        tuples = distinct(islice(search([m.tolist() for m in masses]), budget), [len(m) for m in masses])
         batch = max(1, BATCH_ELEMENTS // cells[0].boxes.shape[-1])
         for ranks in batched(tuples, batch):
             chosen = torch.tensor(ranks, device=total.device).unbind(-1)
@@ -78,6 +78,20 @@ def _collections(
         if all(len(i) for i in indices):
             found.append((selected, indices))
     return found
+
+
+def distinct(tuples: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The tuples without repetitions; an index outside its client's cells raises."""
+    seen: set[int] = set()
+    for k in tuples:
+        if len(k) != len(sizes) or not all(0 <= i < size for i, size in zip(k, sizes, strict=True)):
+            raise ShapeMismatch(f"the search gave {k} for clients with {list(sizes)} cells")
+        number = 0
+        for i, size in zip(k, sizes, strict=True):
+            number = number * size + i
+        if number not in seen:
+            seen.add(number)
+            yield k
 
 
 def batched(items: Iterable[tuple[int, ...]], size: int) -> Iterator[list[tuple[int, ...]]]:

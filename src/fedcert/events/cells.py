@@ -10,7 +10,7 @@ from torch import Tensor
 from fedcert.box import Box, overlap
 from fedcert.errors import OverlappingCells, ShapeMismatch
 from fedcert.laws import Law
-from fedcert.numerics import exp_down, sum_down
+from fedcert.numerics import exp_down, require_float64, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.verifiers import Safe
 
@@ -33,6 +33,11 @@ class Cells:
     member: Bool[Tensor, "P M"]
 
     def __post_init__(self) -> None:
+        require_float64("the log masses of cells", self.log_mass)
+        if (self.boxes.lower.dim(), self.log_mass.dim(), self.member.dim()) != (2, 1, 2):
+            raise ShapeMismatch("cells need boxes (M, n_w), log masses (M,) and members (P, M)")
+        if self.member.dtype != torch.bool:
+            raise ShapeMismatch(f"members must be truth values, not {self.member.dtype}")
         if not len(self.boxes) == len(self.log_mass) == self.member.shape[1]:
             raise ShapeMismatch(
                 f"{len(self.boxes)} cells, {len(self.log_mass)} masses and"
@@ -70,6 +75,8 @@ class Cells:
 
     def mass(self, accepted: Bool[Tensor, "P M"]) -> Float64[Tensor, "P"]:
         """A lower bound of Σ p_k over the accepted cells of each property's collection."""
+        if accepted.dtype != torch.bool or accepted.shape[-1] != len(self):
+            raise ShapeMismatch(f"{tuple(accepted.shape)} verdicts for {len(self)} cells")
         counted = accepted & self.members(len(accepted))
         return sum_down(torch.where(counted, exp_down(self.log_mass), 0.0)).clamp(min=0.0)
 

@@ -1,9 +1,7 @@
 """What a run shows in the terminal: progress bars and the final table."""
 
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -17,6 +15,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from fedcert.certificate import percent_down
 from fedcert.progress import Tracker
 
 T = TypeVar("T")
@@ -47,15 +46,6 @@ def progress_bars(console: Console) -> Iterator[Tracker]:
         yield track
 
 
-def percent_down(probability: float) -> str:
-    """A proven lower bound for people to read, rounded down.
-
-    >>> percent_down(0.99999)
-    '99.99 %'
-    """
-    return f"{math.floor(Fraction(probability) * 10_000) / 100:.2f} %"
-
-
 def summary_table(summary: dict[str, Any]) -> Table:
     """The certificates of a run, beside accuracy and MC–IBP.
 
@@ -67,7 +57,8 @@ def summary_table(summary: dict[str, Any]) -> Table:
     table = Table(
         title=f"{config['dataset']}, {config['clients']} clients, hidden {hidden},"
         f" scale {config['scale']}, {config['properties']} properties",
-        caption="certified: proven lower bound, mean over properties; MC–IBP: an estimate",
+        caption="certified: proven lower bound, mean over properties;\n"
+        "MC–IBP: an estimate; accuracy: of the posterior-mean model",
     )
     for name in ("claim", "rule", "events"):
         table.add_column(name, no_wrap=True)
@@ -75,13 +66,14 @@ def summary_table(summary: dict[str, Any]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     mc = {e["rule"]: e["value"] for e in summary["estimates"] if e["name"] == "mc-ibp"}
     for row in summary["summary"]:
+        rule = row["rule"] if row["claim"] != "local" else None  # local speaks of no deployed model
         table.add_row(
             row["claim"],
             row["rule"],
             row["events"],
             percent_down(row["lower"]),
-            f"{100 * mc[row['rule']]:.2f} %",
-            f"{100 * summary['accuracy_by_rule'][row['rule']]:.1f} %",
+            f"{100 * mc[rule]:.2f} %" if rule in mc else "–",
+            f"{100 * summary['accuracy_by_rule'][rule]:.1f} %" if rule else "–",
             f"{row['seconds']:.2f}",
         )
     return table

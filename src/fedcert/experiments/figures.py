@@ -24,7 +24,8 @@ def bounds_figure(result: RunResult) -> str:
         axes.bar(place, 100 * mean, width=0.6, color=PALE if name.startswith("local") else INK, alpha=0.85)
         jitter = place + spread.uniform(-0.22, 0.22, len(lower))
         axes.plot(jitter, 100 * lower, ".", color="black", markersize=3, alpha=0.5)
-        axes.hlines(100 * mc[rule], place - 0.4, place + 0.4, colors="#d55e00", linestyles="--")
+        if rule in mc and not name.startswith("local"):
+            axes.hlines(100 * mc[rule], place - 0.4, place + 0.4, colors="#d55e00", linestyles="--")
     axes.set_xticks(range(len(rows)), [name for name, *_ in rows])
     axes.set_ylabel("certified probability, %")
     axes.set_ylim(0, 103)

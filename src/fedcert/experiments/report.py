@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from fedcert.experiments.console import percent_down
+from fedcert.certificate import percent_down
 from fedcert.experiments.figures import bounds_figure, federation_figure
 from fedcert.experiments.run import RunResult
 

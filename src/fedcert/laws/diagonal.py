@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.gaussian import log_mass_lower, log_mass_upper
-from fedcert.numerics import rounding_error, sum_down, sum_up
+from fedcert.numerics import require_float64, rounding_error, sum_down, sum_up
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of a scale: squares and quotients neither over- nor underflow
 
@@ -35,8 +35,10 @@ class DiagonalGaussian:
     scale_error: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.loc.shape != self.scale.shape:
-            raise InvalidLaw(f"{len(self.loc)} means but {len(self.scale)} scales")
+        require_float64("a law's mean and scale", self.loc, self.scale, self.loc_error)
+        shapes = {tuple(t.shape) for t in (self.loc, self.scale, self.loc_error) if t is not None}
+        if len(shapes) > 1 or self.loc.dim() != 1:
+            raise InvalidLaw(f"mean and scale must be vectors of one length, not of shapes {shapes}")
         if not (self.loc.abs() <= LARGEST).all():
             raise InvalidLaw("the mean must be finite; found NaN, infinity or a value beyond 1e100")
         if not ((self.scale >= SMALLEST) & (self.scale <= LARGEST)).all():

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import InvalidLaw
 from fedcert.laws.diagonal import DiagonalGaussian
-from fedcert.numerics import down, exp_down, exp_up, log_down, log_up, sum_down, sum_up, up
+from fedcert.numerics import down, exp_down, exp_up, log_down, log_up, require_float64, sum_down, sum_up, up
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class GaussianMixture:
     weights: Float64[Tensor, "K"]
 
     def __post_init__(self) -> None:
+        require_float64("the weights of a mixture", self.weights)
         if len(self.components) != len(self.weights) or not self.components:
             raise InvalidLaw(f"{len(self.components)} components but {len(self.weights)} weights")
         if len({component.dimension for component in self.components}) > 1:

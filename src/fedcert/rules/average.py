@@ -10,6 +10,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import InvalidWeights, ShapeMismatch
 from fedcert.laws import DiagonalGaussian
+from fedcert.numerics import require_float64
 from fedcert.rules.linear import LinearRule
 
 
@@ -30,6 +31,9 @@ class WeightedAverage:
     name: str = "weighted-average"
 
     def __post_init__(self) -> None:
+        require_float64("the weights of an average", self.weights)
+        if self.weights.dim() != 2 or len(self.weights) == 0:
+            raise InvalidWeights(f"weights of shape {tuple(self.weights.shape)}, not (clients, 1 or n_w)")
         if not (self.weights >= 0).all():
             raise InvalidWeights(
                 "the weights of an average must be ≥ 0; found a negative weight or NaN (a LinearRule takes"

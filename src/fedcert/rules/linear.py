@@ -10,7 +10,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import InvalidWeights, ShapeMismatch
 from fedcert.laws import DiagonalGaussian
-from fedcert.numerics import down, gamma, rounding_error, up
+from fedcert.numerics import down, gamma, require_float64, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class LinearRule:
     name: str = "linear"
 
     def __post_init__(self) -> None:
+        require_float64("the coefficients of a rule", self.weights, self.offset)
+        if self.weights.dim() != 2:
+            raise InvalidWeights(f"weights of shape {tuple(self.weights.shape)}, not (clients, 1 or n_w)")
         if len(self.weights) == 0 or not torch.isfinite(self.weights).all():
             raise InvalidWeights("a linear rule needs at least one client and finite weights")
         if self.offset is not None and not torch.isfinite(self.offset).all():
@@ -94,7 +97,7 @@ class LinearRule:
         return DiagonalGaussian(loc, scale, loc_error, gamma(2 * (self.clients + 4)))
 
     def _combine(self, values: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """The sum v + Σ_i w_i x_i and a bound of its rounding error; a term passes through n + 2 roundings."""
+        """The sum v + Σ_i w_i x_i and a bound of its error; a term passes through n + 2 roundings."""
         if len(values) != self.clients:
             raise ShapeMismatch(f"a rule for {self.clients} clients was given {len(values)}")
         start = torch.zeros_like(values[0]) if self.offset is None else self.offset.expand_as(values[0])

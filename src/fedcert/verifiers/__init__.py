@@ -9,7 +9,9 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from fedcert.box import Box
+from fedcert.errors import ShapeMismatch
 from fedcert.networks import Network
+from fedcert.numerics import require_gradual_underflow
 from fedcert.properties import Properties
 
 BATCH_ELEMENTS = 2**20  # parameters a verifier call works on at a time; bounds the memory
@@ -29,6 +31,22 @@ class Verifier(Protocol):
 
 
 @dataclass(frozen=True)
+class AnyOf:
+    """Proven where any of several verifiers proves it.
+
+    Attributes:
+        verifiers: tried one after the other.
+    """
+
+    verifiers: tuple[Verifier, ...]
+
+    def __call__(self, network: Network, boxes: Box, properties: Properties) -> Bool[Tensor, "B P"]:
+        """Whether some verifier proves each box and property."""
+        verdicts = [verifier(network, boxes, properties) for verifier in self.verifiers]
+        return torch.stack(verdicts).any(0)
+
+
+@dataclass(frozen=True)
 class Safe:
     """SAFE for one network, a batch of properties and a verifier: boxes in, proofs out.
 
@@ -42,17 +60,41 @@ class Safe:
     properties: Properties
     verifier: Verifier
 
+    def __post_init__(self) -> None:
+        if self.properties.C.dim() != 3:
+            raise ShapeMismatch("properties paired with boxes are for a verifier; Safe pairs them itself")
+
     def __call__(self, boxes: Box) -> Bool[Tensor, "B P"]:
         """Which boxes are proven safe for which properties; long batches go in pieces."""
-        return torch.cat([self.verifier(self.network, piece, self.properties) for piece in pieces(boxes)])
+        require_gradual_underflow()
+        verdicts = [self.verifier(self.network, boxes[p], self.properties) for p in pieces(boxes)]
+        return _verdict(torch.cat(verdicts), len(boxes), len(self.properties))
+
+    def pairs(self, boxes: Box) -> Bool[Tensor, "P"]:
+        """Whether box j is proven safe for property j, for each of P boxes."""
+        if len(boxes) != len(self.properties):
+            raise ShapeMismatch(f"{len(boxes)} boxes cannot be paired with {len(self.properties)} properties")
+        require_gradual_underflow()
+        verdicts = [self.verifier(self.network, boxes[p], self.properties[p].each()) for p in pieces(boxes)]
+        return _verdict(torch.cat(verdicts), len(boxes), 1).squeeze(-1)
 
     def only(self, selected: Bool[Tensor, "P"]) -> "Safe":
         """The same for the selected properties alone."""
         return Safe(self.network, self.properties[selected], self.verifier)
 
 
-def pieces(boxes: Box) -> Iterator[Box]:
-    """The boxes in batches of bounded memory; an empty batch is one empty piece."""
+def _verdict(proven: Tensor, boxes: int, properties: int) -> Bool[Tensor, "B P"]:
+    """The verdicts, if they are what was asked for: one truth value a box and property."""
+    if proven.dtype != torch.bool or tuple(proven.shape) != (boxes, properties):
+        raise ShapeMismatch(
+            f"a verifier answered {tuple(proven.shape)} values of {proven.dtype} for {boxes} boxes and"
+            f" {properties} properties"
+        )
+    return proven
+
+
+def pieces(boxes: Box) -> Iterator[slice]:
+    """Slices of the batch that bound the memory; an empty batch is one empty slice."""
     size = max(1, BATCH_ELEMENTS // max(1, boxes.shape[-1]))
     for start in range(0, max(1, len(boxes)), size):
-        yield boxes[start : start + size]
+        yield slice(start, start + size)

@@ -1,8 +1,7 @@
 """Interval bound propagation over weights and inputs, batched over boxes × properties."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import NamedTuple
 
 import torch
@@ -68,12 +67,12 @@ class MergedIntervalVerifier:
     def margins(self, network: Network, boxes: Box, properties: Properties) -> Float64[Tensor, "B P R"]:
         """Lower bounds of (C f_θ(x) + d)_r over θ in the box and x in the region."""
         *before, last = network.layers
-        *before_parameters, parameters = _parameters(network, boxes)
-        h = _regions(network, properties.regions)
-        for layer, layer_parameters in zip(before, before_parameters, strict=True):
-            h = propagate(layer, layer_parameters, h)
+        *before_parameters, parameters = layer_parameters(network, boxes)
+        h = region_bounds(network, properties.regions)
+        for layer, own in zip(before, before_parameters, strict=True):
+            h = propagate(layer, own, h)
         margins = _constraints(properties, propagate(last, parameters, h))
-        if not isinstance(last, Linear):
+        if type(last) is not Linear:
             return margins
         weight, bias = parameters
         C, d = Bounds(properties.C, properties.C), Bounds(properties.d, properties.d)
@@ -91,27 +90,34 @@ def proven(margins: Float64[Tensor, "B P R"]) -> Bool[Tensor, "B P"]:
 
 def output_bounds(network: Network, boxes: Box, regions: Box) -> Bounds:
     """Enclose f_θ(x) for all θ in each of B boxes and all x in each of P regions: (B, P, K)."""
-    bounds = _regions(network, regions)
-    for layer, parameters in zip(network.layers, _parameters(network, boxes), strict=True):
+    bounds = region_bounds(network, regions)
+    for layer, parameters in zip(network.layers, layer_parameters(network, boxes), strict=True):
         bounds = propagate(layer, parameters, bounds)
     return bounds
 
 
-@singledispatch
 def propagate(layer: Layer, parameters: Sequence[Bounds], x: Bounds) -> Bounds:
-    """Enclose a layer's outputs for all parameters and inputs within bounds; one rule a layer type."""
-    raise UnsupportedLayer(f"interval bounds are not defined for a {type(layer).__name__} layer")
+    """Enclose a layer's outputs for all parameters and inputs within bounds.
+
+    By the layer's exact type: a subclass may compute anything, so it is not taken for its parent.
+    """
+    rule = PROPAGATIONS.get(type(layer))
+    if rule is None:
+        raise UnsupportedLayer(f"interval bounds are not defined for a {type(layer).__name__} layer")
+    return rule(parameters, x)
 
 
-@propagate.register
-def _(layer: Linear, parameters: Sequence[Bounds], x: Bounds) -> Bounds:
+def _linear(parameters: Sequence[Bounds], x: Bounds) -> Bounds:
     weight, bias = parameters
     return affine(weight, bias, x)
 
 
-@propagate.register
-def _(layer: ReLU, parameters: Sequence[Bounds], x: Bounds) -> Bounds:
+def _relu(parameters: Sequence[Bounds], x: Bounds) -> Bounds:
     return Bounds(x.lower.clamp(min=0.0), x.upper.clamp(min=0.0))
+
+
+PROPAGATIONS: dict[type, Callable[[Sequence[Bounds], Bounds], Bounds]] = {Linear: _linear, ReLU: _relu}
+"""How each type of layer is propagated; a further layer registers itself here."""
 
 
 def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:
@@ -184,7 +190,7 @@ def _constraints(properties: Properties, z: Bounds) -> Float64[Tensor, "B P R"]:
     return affine(C, d, z.unsqueeze(-2)).lower.squeeze(-2)
 
 
-def _parameters(network: Network, boxes: Box) -> list[tuple[Bounds, ...]]:
+def layer_parameters(network: Network, boxes: Box) -> list[tuple[Bounds, ...]]:
     """Bounds of each layer's parameters, of shapes (B, …)."""
     if boxes.lower.dim() != 2:
         raise ShapeMismatch(f"parameter boxes of shape {tuple(boxes.shape)}, not (boxes, n_w)")
@@ -194,7 +200,8 @@ def _parameters(network: Network, boxes: Box) -> list[tuple[Bounds, ...]]:
     ]
 
 
-def _regions(network: Network, regions: Box) -> Bounds:
+def region_bounds(network: Network, regions: Box) -> Bounds:
+    """Bounds of the inputs of each region, checked against the network."""
     if regions.shape[-1] != network.inputs:
         raise ShapeMismatch(f"inputs of length {regions.shape[-1]} for a network of {network.inputs}")
     return Bounds(regions.lower, regions.upper)

@@ -1,0 +1,108 @@
+"""Shapes and dtypes that the annotations forbid are refused without the annotations, too.
+
+Annotations are checked while tests run and not in a user's program, so each case runs with jaxtyping off.
+"""
+
+import math
+
+import jaxtyping
+import pytest
+import torch
+
+from fedcert.box import Box
+from fedcert.errors import FedcertError, InvalidMessage, ShapeMismatch
+from fedcert.events.cells import Cells
+from fedcert.federation import client, server
+from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.networks import mlp
+from fedcert.properties import Properties, linf_robustness
+from fedcert.randomness import stream
+from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.verifiers import Safe
+from fedcert.verifiers.interval import IntervalVerifier
+
+ONE = torch.ones(2, dtype=torch.float64)
+BOX = Box.point(torch.zeros(2, 3, dtype=torch.float64))
+LAW = DiagonalGaussian(ONE, ONE)
+
+REFUSED = {
+    "float32 box": lambda: Box(ONE.float(), ONE.float()),
+    "float32 law": lambda: DiagonalGaussian(ONE.float(), ONE.float()),
+    "float32 loc_error": lambda: DiagonalGaussian(ONE, ONE, ONE.float()),
+    "float32 mixture": lambda: GaussianMixture((LAW, LAW), ONE.float()),
+    "float32 average": lambda: WeightedAverage(torch.tensor([[0.5], [0.5]])),
+    "float32 linear rule": lambda: LinearRule(torch.tensor([[0.5], [0.5]])),
+    "float32 constraints": lambda: Properties(BOX, torch.ones(2, 1, 2), torch.ones(2, 1)),
+    "float32 masses": lambda: Cells(BOX[:1], torch.zeros(1), torch.ones(1, 1, dtype=torch.bool)),
+    "column law": lambda: DiagonalGaussian(ONE[:, None], ONE[:, None]),
+    "3-D weights": lambda: WeightedAverage(ONE[:, None, None] / 2),
+    "1-D weights": lambda: LinearRule(ONE),
+    "integer members": lambda: Cells(BOX, ONE.log(), torch.tensor([[1, 2]])),
+    "2-D masses": lambda: Cells(BOX, ONE[:, None], torch.ones(1, 2, dtype=torch.bool)),
+    "regions with another axis": lambda: Properties(
+        Box.point(torch.ones(4, 1, 1, dtype=torch.float64)),
+        torch.ones(4, 1, 1, dtype=torch.float64),
+        torch.zeros(4, 1, dtype=torch.float64),
+    ),
+    "1-D regions": lambda: Properties(Box.point(ONE), torch.ones(2, 1, 2, dtype=torch.float64), ONE[:, None]),
+    "2-D constraints": lambda: Properties(BOX, ONE[:, None], ONE[:, None]),
+    "no constraints": lambda: linf_robustness(torch.zeros(1, 2), torch.tensor([0]), 0.1, classes=1),
+    "bool labels": lambda: linf_robustness(torch.zeros(2, 2), torch.tensor([True, True]), 0.1, classes=2),
+    "float labels": lambda: linf_robustness(torch.zeros(2, 2), torch.tensor([1.0, 0.0]), 0.1, classes=2),
+}
+
+
+@pytest.fixture(autouse=True)
+def unchecked():
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
+def test_what_would_break_a_bound_is_refused(make) -> None:
+    with pytest.raises(FedcertError):
+        make()
+
+
+def test_labels_of_bytes_are_labels() -> None:
+    labels = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
+    x = torch.zeros(10, 2)
+    assert torch.equal(linf_robustness(x, labels.to(torch.uint8), 0.1).C, linf_robustness(x, labels, 0.1).C)
+
+
+def test_a_verifier_that_answers_another_question_is_refused() -> None:
+    properties = linf_robustness(torch.zeros(3, 2), torch.tensor([0, 1, 0]), 0.1, classes=2)
+    boxes = Box.point(torch.zeros(2, mlp(2, 2).parameters, dtype=torch.float64))
+    safe = Safe(mlp(2, 2), properties, lambda network, boxes, properties: torch.ones(2, 2, dtype=torch.bool))
+    with pytest.raises(ShapeMismatch, match="a verifier answered"):
+        safe(boxes)
+    with pytest.raises(ShapeMismatch, match="Safe pairs them itself"):
+        Safe(mlp(2, 2), properties.each(), IntervalVerifier())
+    with pytest.raises(ShapeMismatch, match="cannot be paired"):
+        safe.pairs(boxes)
+
+
+def test_one_client_does_not_count_twice() -> None:
+    network = mlp(1, 1)
+    law = DiagonalGaussian(ONE, ONE)
+    properties = Properties(Box.point(ONE[:1, None]), ONE[:1, None, None], ONE[:1, None])
+    safe = Safe(network, properties, IntervalVerifier())
+    message = client("ada", law, 10, stream(0))
+    rule = WeightedAverage.fedavg([1, 1])
+    with pytest.raises(InvalidMessage, match="two messages of one client"):
+        next(server([message, message], rule, safe, stream(1)))
+
+
+def test_flushed_denormals_are_refused() -> None:
+    network = mlp(1, 1)
+    properties = Properties(Box.point(ONE[:1, None]), ONE[:1, None, None], ONE[:1, None])
+    safe = Safe(network, properties, IntervalVerifier())
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot flush denormal numbers")
+    try:
+        with pytest.raises(FloatingPointError, match="flushed"):
+            safe(Box.point(torch.zeros(1, 2, dtype=torch.float64)))
+    finally:
+        torch.set_flush_denormal(False)
+    assert math.ulp(0.0) > 0
