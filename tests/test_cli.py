@@ -118,7 +118,7 @@ def test_options_override_the_file(monkeypatch: pytest.MonkeyPatch, workplace: P
 BAD_INPUT = [
     pytest.param(["--clients", "0"], "clients", id="no clients"),
     pytest.param(["--dataset", "cifar"], "cifar", id="unknown data set"),
-    pytest.param(["--rule", "median"], "median", id="unknown rule"),
+    pytest.param(["--rule", "mode"], "median", id="unknown rule"),
     pytest.param(["--events", "balls"], "balls", id="unknown events"),
     pytest.param(["--weights", "random"], "random", id="unknown weights"),
     pytest.param(["--device", "abacus"], "abacus", id="unknown device"),

@@ -25,7 +25,7 @@ def test_the_python_example_prints_what_the_readme_shows() -> None:
 
 
 def test_the_table_is_that_of_the_default_run() -> None:
-    shown = re.findall(r"│ (\w+) +│ (\w+) +│ paper-box │ +([\d.]+) %", README)
+    shown = re.findall(r"│(\w+) +│(\w+) +│paper-box │ +([\d.]+) %", README)
     found = {(c.claim.kind, c.claim.rule): 100 * c.mean_lower for c, _ in run(RunConfig()).certificates}
     assert {(claim, rule) for claim, rule, _ in shown} == set(found)
     for claim, rule, certified in shown:

@@ -29,9 +29,15 @@ def run(
     ] = None,
     hidden: Annotated[str | None, typer.Option(help="Hidden widths, such as 64,64.")] = None,
     scale: Annotated[str | None, typer.Option(help="Posterior scale, a number or 'learned'.")] = None,
-    rule: Annotated[str | None, typer.Option(help="Deployed rule: fedavg or pog.")] = None,
-    weights: Annotated[str | None, typer.Option(help="FedAvg weights: uniform or size.")] = None,
-    events: Annotated[str | None, typer.Option(help="Families of events: paper-box.")] = None,
+    rule: Annotated[
+        str | None, typer.Option(help="fedavg, pog, server-step, median or trimmed-mean.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Weights of fedavg and server-step: uniform or size.")
+    ] = None,
+    trim: Annotated[int | None, typer.Option(help="Values that trimmed-mean drops at each end.")] = None,
+    server_rate: Annotated[float | None, typer.Option(help="Step of server-step; 1 is fedavg.")] = None,
+    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box.")] = None,
     properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Input radius of a property.")] = None,
     margin: Annotated[float | None, typer.Option(help="Logit margin of a property.")] = None,

@@ -4,21 +4,30 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import torch
+from jaxtyping import Float64
+from torch import Tensor
 
 from fedcert.certificate import Certificate
 from fedcert.certify.direct import certify_direct
 from fedcert.certify.local import certify_local
 from fedcert.certify.transported import certify_transported
-from fedcert.errors import InvalidMessage
+from fedcert.errors import InvalidConfig, InvalidMessage
 from fedcert.events.paper_box import PaperBox
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
 from fedcert.progress import Tracker, silent
-from fedcert.rules import WeightedAverage
+from fedcert.rules import (
+    AggregationRule,
+    CoordinateMedian,
+    GaussianRule,
+    LinearRule,
+    TrimmedMean,
+    WeightedAverage,
+)
 from fedcert.search import exhaustive_within
 from fedcert.verifiers import Safe
 
-RuleName = Literal["fedavg", "pog"]
+RuleName = Literal["fedavg", "pog", "server-step", "median", "trimmed-mean"]
 WeightsName = Literal["uniform", "size"]
 
 
@@ -51,31 +60,49 @@ def deployed_rule(
     laws: Sequence[DiagonalGaussian],
     sizes: Sequence[int],
     weights: WeightsName = "uniform",
-) -> WeightedAverage:
+    trim: int = 1,
+    initial: Float64[Tensor, "n_w"] | None = None,
+    rate: float = 1.0,
+) -> AggregationRule:
     """The aggregation rule of this name for these clients.
 
     Args:
-        name: FedAvg or Product-of-Gaussians.
+        name: the rule.
         laws: the clients' posteriors, whose precisions weigh a Product-of-Gaussians.
         sizes: the clients' numbers of examples.
-        weights: FedAvg's weights, equal or proportional to the sizes.
+        weights: weights of FedAvg and of a server step, equal or proportional to the sizes.
+        trim: how many values a trimmed mean drops at each end.
+        initial: θ_0 of a server step, the parameters that all clients started from.
+        rate: η of a server step.
     """
-    if name == "pog":
-        return WeightedAverage.product_of_gaussians(laws)
-    rule = WeightedAverage.fedavg(sizes if weights == "size" else [1] * len(laws))
-    return rule.to(laws[0].loc.device)
+    shares = list(sizes) if weights == "size" else [1] * len(laws)
+    match name:
+        case "fedavg":
+            return WeightedAverage.fedavg(shares).to(laws[0].loc.device)
+        case "pog":
+            return WeightedAverage.product_of_gaussians(laws)
+        case "server-step":
+            if initial is None:
+                raise InvalidConfig("a server step needs the parameters that the clients started from")
+            return LinearRule.server_step(initial.to(laws[0].loc), rate, shares)
+        case "median":
+            return CoordinateMedian(len(laws))
+        case "trimmed-mean":
+            return TrimmedMean(len(laws), trim)
 
 
 def server(
     messages: Sequence[Message],
-    rule: WeightedAverage,
+    rule: AggregationRule,
     safe: Safe,
     generator: torch.Generator,
     events: PaperBox | None = None,
     budget: int = 20_000,
     track: Tracker = silent,
 ) -> Iterator[Certificate]:
-    """The local, transported and direct certificates for the deployed rule, one after the other.
+    """The local, transported and direct certificates of the clients' cells, one after the other.
+
+    A rule without a closed-form deployed law (a median, a trimmed mean) has no direct certificate.
 
     Args:
         messages: what the clients sent.
@@ -93,18 +120,19 @@ def server(
     family = "+".join(sorted({message.events for message in messages}))
     yield certify_local(cells, safe, rule.name, family)
     yield certify_transported(cells, rule, safe, exhaustive_within(budget), budget, family, track)
-    yield direct([message.law for message in messages], rule, safe, generator, events, track)
+    if isinstance(rule, GaussianRule):
+        yield direct([message.law for message in messages], rule, safe, generator, events, track)
 
 
 def direct(
     laws: Sequence[DiagonalGaussian],
-    rule: WeightedAverage,
+    rule: GaussianRule,
     safe: Safe,
     generator: torch.Generator,
     events: PaperBox | None = None,
     track: Tracker = silent,
 ) -> Certificate:
-    """The direct certificate alone: cells under the law of the deployed model.
+    """The direct certificate alone: the paper's cells under the law of the deployed model.
 
     Args:
         laws: the clients' posteriors.

@@ -80,8 +80,10 @@ BAD_VALUES: dict[str, list[Any]] = {
     "concentration": [0, -1.0, float("nan"), float("inf")],
     "hidden": ["0", "-3", "8,x", [8, 0], [1.5]],
     "scale": [0, -1e-5, "-1", float("nan"), "nan", float("inf"), "large", None, [1.0]],
-    "rule": ["median", "FedAvg", ""],
+    "rule": ["mode", "FedAvg", ""],
     "weights": ["random"],
+    "trim": [-1, 0.5],
+    "server_rate": [-1.0, float("nan"), float("inf")],
     "events": ["boxes", "", [], "paper-box,boxes"],
     "properties": [0, -5],
     "epsilon": [-1e-3, float("nan"), float("inf")],
@@ -125,7 +127,7 @@ def test_every_field_has_bad_values_here_or_is_a_path() -> None:
 
 
 def test_all_problems_are_named_at_once() -> None:
-    message = refused(None, {"clients": 0, "rule": "median", "training": {"epochs": -1}})
+    message = refused(None, {"clients": 0, "rule": "mode", "training": {"epochs": -1}})
     for key in ("clients", "rule", "training"):
         assert key in message
 

@@ -12,10 +12,10 @@ from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.certify.hull import certify_hulls
 from fedcert.certify.linearise import log_costs
 from fedcert.events.mean_box import MeanBox
-from fedcert.laws import Law
+from fedcert.laws import DiagonalGaussian, Law
 from fedcert.numerics import down, exp_down, sum_down
 from fedcert.progress import Tracker, silent
-from fedcert.rules import AggregationRule, WeightedAverage
+from fedcert.rules import AggregationRule, GaussianRule, WeightedAverage
 from fedcert.verifiers import Safe
 
 HELD_ELEMENTS = 2**24  # parameters of all clients' boxes held at a time
@@ -67,6 +67,27 @@ def certify_boxes(
     return Certificate(claim, best)
 
 
+def certify_boxes_directly(
+    laws: Sequence[DiagonalGaussian],
+    rule: GaussianRule,
+    safe: Safe,
+    events: MeanBox,
+    track: Tracker = silent,
+) -> Certificate:
+    """The same under the deployed law: one "client", which deploys its own draw.
+
+    Args:
+        laws: q_i, the clients' posteriors.
+        rule: the deployed rule, whose law is in closed form.
+        safe: the verifier and the properties.
+        events: the widest radius and the bisection.
+        track: shows progress.
+    """
+    deployed = rule.pushforward(laws)
+    identity = _identity(rule.name, deployed)
+    return certify_boxes([deployed], identity, safe, events, "direct", track=track)
+
+
 def certify_boxes_locally(
     laws: Sequence[Law], rule: str, safe: Safe, events: MeanBox, track: Tracker = silent
 ) -> Certificate:
@@ -79,13 +100,18 @@ def certify_boxes_locally(
         events: the widest radius and the bisection.
         track: shows progress.
     """
-    alone = WeightedAverage(torch.ones(1, 1, dtype=torch.float64, device=laws[0].loc.device), rule)
+    alone = _identity(rule, laws[0])
     own = [
         certify_boxes([law], alone, safe, events, "local").lower
         for law in track(laws, "certifying clients", len(laws))
     ]
     mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
     return Certificate(Claim("local", rule, events.name), mean)
+
+
+def _identity(name: str, law: Law) -> WeightedAverage:
+    """The rule of a single client, under a name for the table."""
+    return WeightedAverage(torch.ones(1, 1, dtype=torch.float64, device=law.loc.device), name)
 
 
 def _shape(shape: str, laws: Sequence[Law], rule: AggregationRule, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:

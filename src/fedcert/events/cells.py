@@ -58,6 +58,12 @@ class Cells:
         everyone = torch.ones(1, len(boxes), dtype=torch.bool, device=log_mass.device)
         return cls(boxes, log_mass, everyone)
 
+    @classmethod
+    def none(cls, dimension: int) -> "Cells":
+        """No cells at all."""
+        nothing = torch.zeros(0, dimension, dtype=torch.float64)
+        return cls.shared(Box.point(nothing), nothing.sum(-1))
+
     def __len__(self) -> int:
         return len(self.boxes)
 

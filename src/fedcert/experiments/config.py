@@ -25,7 +25,7 @@ from fedcert.federation import RuleName, WeightsName
 from fedcert.laws import LARGEST, SMALLEST
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 
-EventsName = Literal["paper-box"]
+EventsName = Literal["paper-box", "box"]
 
 
 def _split(value: object) -> object:
@@ -60,6 +60,8 @@ class RunConfig(BaseModel):
     scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = 1e-5
     rule: RuleName = "fedavg"
     weights: WeightsName = "uniform"
+    trim: NonNegativeInt = 1
+    server_rate: NonNegativeFloat = 1.0
     events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = ("paper-box",)
     properties: PositiveInt = 50
     epsilon: NonNegativeFloat = 1e-3

@@ -13,11 +13,16 @@ INK, PALE = "#0072b2", "#d9d9d9"  # a blue that the colour-blind and a printer c
 def bounds_figure(result: RunResult) -> str:
     """Every certificate as a bar (mean over the properties), one dot a property, estimates as ticks."""
     rows = [
-        (f"{c.claim.kind}\n{c.claim.rule}", c.mean_lower, c.lower.cpu().numpy(), c.claim.rule)
+        (
+            f"{c.claim.kind}\n{c.claim.rule}\n{c.claim.events}",
+            c.mean_lower,
+            c.lower.cpu().numpy(),
+            c.claim.rule,
+        )
         for c, _ in result.certificates
     ]
     mc = {e.rule: e.value for e in result.estimates if e.name == "mc-ibp"}
-    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    figure = Figure(figsize=(max(7, 1.1 * len(rows)), 3.4), layout="constrained")
     axes = figure.subplots()
     spread = np.random.default_rng(0)
     for place, (name, mean, lower, rule) in enumerate(rows):

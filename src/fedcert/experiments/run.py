@@ -4,13 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Estimate
+from fedcert.certify.box import certify_boxes, certify_boxes_directly, certify_boxes_locally
 from fedcert.data import Split, load
 from fedcert.data.partition import dirichlet_partition
 from fedcert.estimates import aggregated_sampling, mc_ibp
+from fedcert.events.cells import Cells
+from fedcert.events.mean_box import MeanBox
 from fedcert.events.paper_box import PaperBox
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.stopwatch import Stopwatch, timed
@@ -21,11 +24,13 @@ from fedcert.networks import Network, mlp
 from fedcert.progress import Tracker, silent
 from fedcert.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
-from fedcert.rules import WeightedAverage
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier
+from fedcert.rules import AggregationRule, GaussianRule
+from fedcert.verifiers import AnyOf, Safe
+from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verifiers.linear import LinearVerifier
 
-RULES: tuple[RuleName, ...] = ("fedavg", "pog")
+Rules = dict[RuleName, AggregationRule]
+COMPARED: tuple[RuleName, ...] = ("fedavg", "pog")  # direct claims and MC–IBP are made for both
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,9 @@ def run(config: RunConfig, track: Tracker = silent) -> RunResult:
         shards = [train[shard] for shard in partition]
     network = mlp(train.x.shape[1], *config.hidden, data.classes)
     with watch.stage("training"):
-        laws = train_clients(config, network, shards, track)
-    rules = {
-        name: deployed_rule(name, laws, [len(shard) for shard in shards], config.weights) for name in RULES
-    }
+        initial = network.initialise(stream(config.seed, "initialisation"))
+        laws = train_clients(config, network, shards, initial, track)
+    rules = make_rules(config, laws, [len(shard) for shard in shards], initial)
     with watch.stage("properties"):
         accuracy, inputs = evaluate(config, network, rules, laws, test)
         properties = linf_robustness(inputs.x, inputs.label, config.epsilon, config.margin, data.classes)
@@ -100,7 +104,11 @@ def run(config: RunConfig, track: Tracker = silent) -> RunResult:
 
 
 def train_clients(
-    config: RunConfig, network: Network, shards: Sequence[Split], track: Tracker = silent
+    config: RunConfig,
+    network: Network,
+    shards: Sequence[Split],
+    initial: Float[Tensor, "n_w"],
+    track: Tracker = silent,
 ) -> list[DiagonalGaussian]:
     """Each client's posterior, trained from one shared initialisation.
 
@@ -108,9 +116,9 @@ def train_clients(
         config: the training protocol and the posterior scale.
         network: f_θ.
         shards: each client's examples.
+        initial: the parameters that all clients start from.
         track: shows progress.
     """
-    initial = network.initialise(stream(config.seed, "initialisation"))
     laws = []
     for i, shard in enumerate(track(shards, "training clients", len(shards))):
         generator = stream(config.seed, "training", i)
@@ -120,10 +128,26 @@ def train_clients(
     return laws
 
 
+def make_rules(
+    config: RunConfig,
+    laws: Sequence[DiagonalGaussian],
+    sizes: Sequence[int],
+    initial: Float[Tensor, "n_w"],
+) -> Rules:
+    """The deployed rule, and the two that are always compared."""
+    names = dict.fromkeys((config.rule, *COMPARED))
+    return {
+        name: deployed_rule(
+            name, laws, sizes, config.weights, config.trim, initial.double(), config.server_rate
+        )
+        for name in names
+    }
+
+
 def evaluate(
     config: RunConfig,
     network: Network,
-    rules: dict[RuleName, WeightedAverage],
+    rules: Rules,
     laws: Sequence[DiagonalGaussian],
     test: Split,
 ) -> tuple[dict[RuleName, float], Split]:
@@ -145,55 +169,57 @@ def send_messages(
     safe: Safe,
     track: Tracker = silent,
 ) -> list[Message]:
-    """What each client sends."""
-    return [
-        client(
-            f"client-{i}",
-            law,
-            len(shard),
-            stream(config.seed, "cells", i),
-            paper_box(config),
-            safe if config.screen else None,
-            track,
-        )
-        for i, (law, shard) in enumerate(zip(laws, shards, strict=True))
-    ]
+    """What each client sends; cells only where some events are made from them."""
+    messages = []
+    for i, (law, shard) in enumerate(zip(laws, shards, strict=True)):
+        name, generator = f"client-{i}", stream(config.seed, "cells", i)
+        if PaperBox.name in config.events:
+            screen = safe if config.screen else None
+            messages.append(client(name, law, len(shard), generator, paper_box(config), screen, track))
+        else:
+            messages.append(Message(name, law, Cells.none(law.dimension), len(shard)))
+    return messages
 
 
 def certify(
-    config: RunConfig,
-    messages: Sequence[Message],
-    rules: dict[RuleName, WeightedAverage],
-    safe: Safe,
-    track: Tracker = silent,
+    config: RunConfig, messages: Sequence[Message], rules: Rules, safe: Safe, track: Tracker = silent
 ) -> Iterator[Certificate]:
-    """Local, transported and direct certificates of the deployed rule; direct ones of the others.
+    """Every certificate of the run, family by family.
 
-    The direct certificates of all rules draw the same random centres, so that rules with equal laws
+    Local and transported claims are made for the deployed rule, direct ones for every rule that has a
+    closed-form law. All direct certificates draw the same random centres, so that rules with equal laws
     have equal certificates.
     """
     deployed = rules[config.rule]
-    centers = stream(config.seed, "direct")
-    events = paper_box(config)
-    yield from server(messages, deployed, safe, centers, events, config.budget, track)
-    for name, rule in rules.items():
-        if name != config.rule:
-            centers = stream(config.seed, "direct")
-            laws = [message.law for message in messages]
-            yield direct(laws, rule, safe, centers, events, track)
+    laws = [message.law for message in messages]
+    others = [rule for name, rule in rules.items() if name != config.rule and isinstance(rule, GaussianRule)]
+    if PaperBox.name in config.events:
+        events = paper_box(config)
+        centers = stream(config.seed, "direct")
+        yield from server(messages, deployed, safe, centers, events, config.budget, track)
+        for rule in others:
+            yield direct(laws, rule, safe, stream(config.seed, "direct"), events, track)
+    if MeanBox.name in config.events:
+        tight = Safe(safe.network, safe.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
+        yield certify_boxes_locally(laws, deployed.name, tight, MeanBox(), track)
+        yield certify_boxes(laws, deployed, tight, MeanBox(), track=track)
+        with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
+        for rule in with_law:
+            yield certify_boxes_directly(laws, rule, tight, MeanBox(), track)
 
 
 def sample(
     config: RunConfig,
     laws: Sequence[DiagonalGaussian],
-    rules: dict[RuleName, WeightedAverage],
+    rules: Rules,
     safe: Safe,
     track: Tracker = silent,
 ) -> Iterator[Estimate]:
-    """MC–IBP under the law of every rule, and joint client draws through the deployed one."""
+    """MC–IBP under the law of every rule that has one, and joint client draws through the deployed rule."""
     for name, rule in rules.items():
-        generator = stream(config.seed, "mc-ibp")
-        yield mc_ibp(rule.pushforward(laws), safe, name, config.mc_samples, generator, track)
+        if isinstance(rule, GaussianRule):
+            generator = stream(config.seed, "mc-ibp")
+            yield mc_ibp(rule.pushforward(laws), safe, name, config.mc_samples, generator, track)
     yield aggregated_sampling(
         laws,
         rules[config.rule],
