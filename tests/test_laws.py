@@ -2,15 +2,15 @@ import math
 
 import pytest
 import torch
-from flint import arb
-from hypothesis import given, settings
+from flint import arb, ctx
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles import log_mass
 from problems import normal, uniform
 
 from fedcert.box import Box
 from fedcert.errors import InvalidLaw, ShapeMismatch
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.randomness import stream
 
 
@@ -118,3 +118,76 @@ def test_samples_follow_the_law() -> None:
 def test_a_fixed_scale_replaces_the_learned_one() -> None:
     law = DiagonalGaussian(vector(3.0, -1.0), vector(0.5, 2.0)).with_scale(1e-5)
     assert law.scale.tolist() == [1e-5, 1e-5]
+
+
+def make_mixture(generator: torch.Generator, dimension: int, components: int) -> GaussianMixture:
+    return GaussianMixture(
+        tuple(
+            DiagonalGaussian(3 * normal(generator, dimension), 0.1 + uniform(generator, dimension))
+            for _ in range(components)
+        ),
+        0.1 + uniform(generator, components),
+    )
+
+
+@pytest.fixture
+def many_digits():
+    saved, ctx.prec = ctx.prec, 2000
+    yield
+    ctx.prec = saved
+
+
+@pytest.mark.usefixtures("many_digits")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.1, 1.0, 8.0]))
+def test_the_mass_of_a_mixture_lies_between_its_bounds(seed, dimension, components, radius) -> None:
+    generator = stream(seed, "mixture")
+    law = make_mixture(generator, dimension, components)
+    box = Box.around(law.loc + normal(generator, dimension), radius * (0.1 + uniform(generator, dimension)))
+    shares = [arb(w) for w in law.weights.tolist()]
+    parts = [log_mass(component, box).exp() for component in law.components]
+    truth = sum((s * p for s, p in zip(shares, parts, strict=True)), arb(0)) / sum(shares, arb(0))
+    low, high = law.log_mass(box).item(), law.log_mass_upper(box).item()
+    assert low == -math.inf or arb(low) <= truth.log()
+    assert truth.log() <= arb(high)
+    assert float(truth) < 1e-200 or low == pytest.approx(float(truth.log()), rel=1e-7, abs=1e-12)
+
+
+def test_a_mixture_of_one_is_its_component() -> None:
+    law = DiagonalGaussian(vector(3.0, -1.0), vector(0.5, 2.0))
+    box = Box.around(law.loc, 1.0)
+    alone = GaussianMixture((law,), vector(0.3))
+    assert alone.log_mass(box).item() == pytest.approx(law.log_mass(box).item(), rel=1e-12)
+    assert torch.equal(alone.loc, law.loc)
+    assert law.components == (law,)
+
+
+def test_samples_of_a_mixture_follow_it() -> None:
+    generator = stream(3, "mixture")
+    law = make_mixture(generator, 2, 3)
+    samples = law.sample(40_000, generator)
+    assert (samples.mean(0) - law.loc).abs().max() < 0.1
+    box = Box.around(law.components[0].loc, 2 * law.components[0].scale)
+    share = ((samples >= box.lower) & (samples <= box.upper)).all(-1).double().mean()
+    assert share.item() == pytest.approx(law.log_mass(box).exp().item(), abs=0.02)
+
+
+@pytest.mark.parametrize("components", [1, 3])
+def test_projections_follow_the_law(components: int) -> None:
+    generator = stream(5, "projection")
+    law = make_mixture(generator, 4, components)
+    direction = normal(generator, 4)
+    projected = law.project(direction)
+    samples = law.sample(40_000, generator) @ direction
+    box = Box.around(projected.components[0].loc, projected.components[0].scale)
+    share = ((samples >= box.lower) & (samples <= box.upper)).double().mean()
+    assert share.item() == pytest.approx(projected.log_mass(box).exp().item(), abs=0.02)
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (1.0, 0.0), (1.0, math.nan), (1.0, math.inf)])
+def test_impossible_mixtures_raise(weights) -> None:
+    law = DiagonalGaussian(vector(0.0), vector(1.0))
+    with pytest.raises(InvalidLaw):
+        GaussianMixture((law, law), vector(*weights))
+    with pytest.raises(InvalidLaw, match="dimension"):
+        GaussianMixture((law, DiagonalGaussian(vector(0.0, 0.0), vector(1.0, 1.0))), vector(1.0, 1.0))

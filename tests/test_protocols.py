@@ -3,21 +3,35 @@
 import pytest
 import torch
 
-from fedcert.laws import DiagonalGaussian, Law
+from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.networks import Layer, Linear, ReLU
-from fedcert.rules import AggregationRule, WeightedAverage
-from fedcert.verifiers import Verifier
+from fedcert.rules import (
+    AggregationRule,
+    CoordinateMedian,
+    GaussianRule,
+    LinearRule,
+    TrimmedMean,
+    WeightedAverage,
+)
+from fedcert.verifiers import AnyOf, Verifier
 from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verifiers.linear import LinearVerifier
 
 LAW = DiagonalGaussian(torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64))
 IMPLEMENTATIONS = [
     (Law, LAW),
+    (Law, GaussianMixture((LAW, LAW), torch.ones(2, dtype=torch.float64))),
     (Layer, Linear(2, 3)),
     (Layer, ReLU()),
-    (AggregationRule, WeightedAverage.fedavg([1, 2])),
-    (AggregationRule, WeightedAverage.product_of_gaussians([LAW, LAW])),
+    (GaussianRule, WeightedAverage.fedavg([1, 2])),
+    (GaussianRule, WeightedAverage.product_of_gaussians([LAW, LAW])),
+    (GaussianRule, LinearRule(-torch.ones(2, 1, dtype=torch.float64))),
+    (AggregationRule, CoordinateMedian(3)),
+    (AggregationRule, TrimmedMean(3, 1)),
     (Verifier, IntervalVerifier()),
     (Verifier, MergedIntervalVerifier()),
+    (Verifier, LinearVerifier()),
+    (Verifier, AnyOf((IntervalVerifier(), LinearVerifier()))),
 ]
 
 

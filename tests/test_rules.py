@@ -1,4 +1,7 @@
 import math
+import statistics
+from fractions import Fraction
+from itertools import product
 
 import pytest
 import torch
@@ -11,9 +14,17 @@ from fedcert.box import Box
 from fedcert.errors import InvalidWeights, ShapeMismatch
 from fedcert.laws import DiagonalGaussian
 from fedcert.randomness import stream
-from fedcert.rules import WeightedAverage
+from fedcert.rules import (
+    AggregationRule,
+    CoordinateMedian,
+    GaussianRule,
+    LinearRule,
+    TrimmedMean,
+    WeightedAverage,
+)
 
-RULES = ["uniform", "sizes", "pog"]
+LINEAR = ["uniform", "sizes", "pog", "signed", "server-step"]
+RULES = [*LINEAR, "median", "trimmed-mean"]
 
 
 def make_laws(generator: torch.Generator, clients: int, dimension: int) -> list[DiagonalGaussian]:
@@ -23,10 +34,47 @@ def make_laws(generator: torch.Generator, clients: int, dimension: int) -> list[
     ]
 
 
-def make_rule(name: str, laws: list[DiagonalGaussian]) -> WeightedAverage:
-    if name == "pog":
-        return WeightedAverage.product_of_gaussians(laws)
-    return WeightedAverage.fedavg([1 if name == "uniform" else 3 * i + 1 for i in range(len(laws))])
+def make_rule(name: str, laws: list[DiagonalGaussian]) -> AggregationRule:
+    n = len(laws)
+    generator = stream(n, "coefficients")
+    match name:
+        case "uniform":
+            return WeightedAverage.fedavg([1] * n)
+        case "sizes":
+            return WeightedAverage.fedavg([3 * i + 1 for i in range(n)])
+        case "pog":
+            return WeightedAverage.product_of_gaussians(laws)
+        case "signed":
+            return LinearRule(normal(generator, n, laws[0].dimension), normal(generator, laws[0].dimension))
+        case "server-step":
+            return LinearRule.server_step(normal(generator, laws[0].dimension), 1.7, range(1, n + 1))
+        case "median":
+            return CoordinateMedian(n)
+        case "trimmed-mean":
+            return TrimmedMean(n, (n - 1) // 4)
+
+
+def exact_aggregate(rule: AggregationRule, values: list[torch.Tensor], d: int) -> Fraction:
+    """Coordinate d of the aggregate, in rational arithmetic."""
+    column = [exact(value[d]) for value in values]
+    match rule:
+        case CoordinateMedian():
+            return statistics.median(column)
+        case TrimmedMean():
+            return statistics.mean(sorted(column)[rule.trim : len(column) - rule.trim])
+        case WeightedAverage():
+            return exact_aggregate(rule.linear, values, d)
+        case LinearRule():
+            weights = rule.weights.expand(-1, len(values[0]))
+            offset = 0 if rule.offset is None else exact(rule.offset[d])
+            return offset + sum(exact(weights[i, d]) * x for i, x in enumerate(column))
+
+
+def ends(rule: AggregationRule, boxes: list[Box], d: int) -> tuple[Fraction, Fraction]:
+    """The extremes of coordinate d over all corners of the clients' boxes."""
+    corners = product(*((box.lower, box.upper) for box in boxes))
+    values = [exact_aggregate(rule, list(corner), d) for corner in corners]
+    return min(values), max(values)
 
 
 SETTINGS = {"seed": st.integers(0, 2**32), "clients": st.integers(1, 6), "dimension": st.integers(1, 4)}
@@ -39,10 +87,8 @@ def test_the_image_is_exact_but_for_outward_rounding(name, seed, clients, dimens
     rule = make_rule(name, make_laws(generator, clients, dimension))
     boxes = [Box.around(normal(generator, dimension), uniform(generator, dimension)) for _ in range(clients)]
     image = rule.image(boxes)
-    weights = rule.weights.expand(-1, dimension)
     for d in range(dimension):
-        low = sum(exact(weights[i, d]) * exact(box.lower[d]) for i, box in enumerate(boxes))
-        high = sum(exact(weights[i, d]) * exact(box.upper[d]) for i, box in enumerate(boxes))
+        low, high = ends(rule, boxes, d)
         assert exact(image.lower[d]) <= low
         assert high <= exact(image.upper[d])
         assert low - exact(image.lower[d]) < 1e-13
@@ -60,7 +106,7 @@ def test_aggregates_of_points_lie_in_the_image(name, seed, clients, dimension) -
     assert ((image.lower <= aggregate) & (aggregate <= image.upper)).all()
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", LINEAR)
 @given(**SETTINGS)
 def test_the_pushforward_encloses_the_exact_law(name, seed, clients, dimension) -> None:
     generator = stream(seed, "rules")
@@ -69,17 +115,55 @@ def test_the_pushforward_encloses_the_exact_law(name, seed, clients, dimension) 
     pushed = rule.pushforward(laws)
     weights = rule.weights.expand(-1, dimension)
     for d in range(dimension):
-        loc = sum(exact(weights[i, d]) * exact(law.loc[d]) for i, law in enumerate(laws))
+        loc = exact_aggregate(rule, [law.loc for law in laws], d)
         variance = sum((exact(weights[i, d]) * exact(law.scale[d])) ** 2 for i, law in enumerate(laws))
         assert abs(exact(pushed.loc[d]) - loc) <= exact(pushed.loc_error[d])
         scale, error = exact(pushed.scale[d]), exact(pushed.scale_error)
         assert (scale * (1 - error)) ** 2 <= variance <= (scale * (1 + error)) ** 2
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_only_linear_rules_have_a_closed_form_law(name: str) -> None:
+    assert isinstance(make_rule(name, make_laws(stream(0, "rules"), 3, 2)), GaussianRule) == (name in LINEAR)
+
+
+def test_a_server_step_of_rate_one_is_fedavg_and_of_rate_zero_stays() -> None:
+    laws = make_laws(stream(0, "rules"), 3, 4)
+    start, locs = normal(stream(1, "start"), 4), [law.loc for law in laws]
+    torch.testing.assert_close(
+        LinearRule.server_step(start, 1.0, [1, 2, 3])(locs), WeightedAverage.fedavg([1, 2, 3])(locs)
+    )
+    assert torch.equal(LinearRule.server_step(start, 0.0, [1, 2, 3])(locs), start)
+
+
+def test_one_far_client_moves_an_average_but_not_a_median() -> None:
+    near = [torch.full((2,), float(i), dtype=torch.float64) for i in range(4)]
+    far = torch.full((2,), 1e6, dtype=torch.float64)
+    assert WeightedAverage.fedavg([1] * 5)([*near, far]).min() > 1e5
+    for rule in (CoordinateMedian(5), TrimmedMean(5, 1)):
+        assert rule([*near, far]).max() <= 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: TrimmedMean(4, 2),
+        lambda: TrimmedMean(3, -1),
+        lambda: CoordinateMedian(0),
+        lambda: LinearRule(torch.tensor([[math.nan]], dtype=torch.float64)),
+        lambda: LinearRule.server_step(torch.zeros(2, dtype=torch.float64), math.inf, [1]),
+        lambda: LinearRule.server_step(torch.zeros(2, dtype=torch.float64), 1.0, [0]),
+    ],
+)
+def test_impossible_rules_raise(make) -> None:
+    with pytest.raises(InvalidWeights):
+        make()
+
+
 def test_the_pushforward_is_the_law_of_aggregated_samples() -> None:
     generator = stream(0, "rules")
     laws = make_laws(generator, 3, 4)
-    for name in RULES:
+    for name in LINEAR:
         rule = make_rule(name, laws)
         pushed = rule.pushforward(laws)
         samples = rule([law.sample(40_000, generator) for law in laws])

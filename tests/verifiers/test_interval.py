@@ -11,11 +11,13 @@ from fedcert.box import Box
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
 from fedcert.networks import Linear, Network, ReLU, mlp
 from fedcert.properties import Properties
-from fedcert.verifiers import Safe
+from fedcert.verifiers import AnyOf, Safe
 from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier, output_bounds, proven
+from fedcert.verifiers.linear import LinearVerifier
 
 STRADDLING = {"seed": 0, "widths": (4, 4, 3), "weight_radius": 3.0, "input_radius": 3.0}
-VERIFIERS = [IntervalVerifier(), MergedIntervalVerifier()]
+INTERVAL = [IntervalVerifier(), MergedIntervalVerifier()]
+VERIFIERS = [*INTERVAL, LinearVerifier()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,7 +59,7 @@ def test_bounds_contain_exact_interval_arithmetic_and_little_more(specification:
 def test_paper_margins_are_below_exact_ones_and_merged_ones_are_never_looser(specification: dict) -> None:
     problem = make_problem(**specification)
     arguments = (problem.network, problem.boxes, problem.properties)
-    paper, merged = (verifier.margins(*arguments) for verifier in VERIFIERS)
+    paper, merged = (verifier.margins(*arguments) for verifier in INTERVAL)
     assert (merged >= paper).all()
     for b in range(len(problem.boxes)):
         for p in range(len(problem.properties)):
@@ -143,7 +145,7 @@ def test_a_point_reproduces_the_forward_pass(verifier) -> None:
     assert (margins <= expected).all()
 
 
-@pytest.mark.parametrize("verifier", VERIFIERS)
+@pytest.mark.parametrize("verifier", INTERVAL)
 def test_smaller_boxes_are_proven_whenever_larger_ones_are(verifier) -> None:
     problem = make_problem(3, (4, 6, 3), boxes=30, properties=8)
     inner = Box(
@@ -251,7 +253,7 @@ def test_a_subclass_of_a_known_layer_is_not_taken_for_it(verifier) -> None:
         verifier(network, problem.boxes, problem.properties)
 
 
-@pytest.mark.parametrize("verifier", VERIFIERS)
+@pytest.mark.parametrize("verifier", INTERVAL)
 def test_a_network_that_ends_in_relu_is_supported(verifier) -> None:
     problem = make_problem(0, (2, 3), properties=1)
     network = Network((Linear(2, 3), ReLU()))
@@ -265,6 +267,40 @@ def test_inputs_of_another_length_raise() -> None:
     problem = make_problem(0, (2, 3))
     with pytest.raises(ShapeMismatch, match="inputs of length 2"):
         IntervalVerifier()(mlp(3, 3), Box.point(torch.zeros(1, 12, dtype=torch.float64)), problem.properties)
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+def test_pairs_are_the_diagonal_of_the_grid(verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem(5, (4, 6, 6, 3), boxes=7, properties=7)
+    safe = Safe(problem.network, problem.properties, verifier)
+    grid = verifier.margins(problem.network, problem.boxes, problem.properties)
+    paired = verifier.margins(problem.network, problem.boxes, problem.properties.each())
+    torch.testing.assert_close(paired.squeeze(1), grid[range(7), range(7)], rtol=1e-12, atol=1e-12)
+    monkeypatch.setattr("fedcert.verifiers.BATCH_ELEMENTS", 3 * problem.network.parameters)
+    assert torch.equal(safe.pairs(problem.boxes), safe(problem.boxes).diagonal())
+
+
+def test_any_of_proves_what_any_verifier_proves() -> None:
+    problem = make_problem(7, (4, 8, 8, 3), boxes=20, properties=10, weight_radius=0.02, input_radius=0.05)
+    arguments = (problem.network, problem.boxes, problem.properties)
+    verdicts = [verifier(*arguments) for verifier in VERIFIERS]
+    together = AnyOf(tuple(VERIFIERS))(*arguments)
+    assert torch.equal(together, verdicts[0] | verdicts[1] | verdicts[2])
+    assert (verdicts[2] & ~verdicts[1]).any()  # linear bounds see that neurons share their input
+
+
+def test_linear_bounds_are_tighter_where_only_the_input_varies() -> None:
+    problem = make_problem(3, (6, 12, 12, 3), boxes=8, properties=8, weight_radius=0.0, input_radius=0.1)
+    merged, linear = (
+        verifier.margins(problem.network, problem.boxes, problem.properties) for verifier in VERIFIERS[1:]
+    )
+    assert (linear > merged).double().mean() > 0.95
+
+
+def test_linear_bounds_refuse_a_network_that_ends_in_relu() -> None:
+    problem = make_problem(0, (2, 3), properties=1)
+    with pytest.raises(UnsupportedLayer, match="Linear layer at the end"):
+        LinearVerifier()(Network((Linear(2, 3), ReLU())), problem.boxes, problem.properties)
 
 
 def test_safe_selects_properties_and_splits_long_batches(monkeypatch: pytest.MonkeyPatch) -> None:
