@@ -1,7 +1,8 @@
 """`box` certificates: mean-centred boxes, each as large as its transported image can be verified."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float64
@@ -10,12 +11,13 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.certify.hull import certify_hulls
+from fedcert.certify.lattice import lattice_log_mass
 from fedcert.certify.linearise import log_costs
 from fedcert.events.mean_box import MeanBox
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.numerics import down, exp_down, sum_down
 from fedcert.progress import Tracker, silent
-from fedcert.rules import AggregationRule, GaussianRule, WeightedAverage
+from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
 from fedcert.verifiers import Safe
 
 HELD_ELEMENTS = 2**24  # parameters of all clients' boxes held at a time
@@ -32,14 +34,16 @@ def certify_boxes(
     budget: int = 1000,
     track: Tracker = silent,
 ) -> Certificate:
-    """L = max over boxes of Π_i q_i(H_i) with H_i = [μ_i ± r σ_i] and A(Π H_i) proven safe.
+    """L = max over boxes of Pr(events of the clients whose image lies in a box that is proven safe).
 
-    Sound as any transported certificate is: one event, its mass, and the proof of its whole image.
-    Verification is monotone in the box, so bisection finds the largest box of a nested family. Three
-    families are tried, each only for the properties that the one before leaves below 99.9 %: one radius
-    for all parameters, one a layer, one a parameter. With a direct claim, `laws` is the deployed law
-    alone and the rule the identity. Mixtures have one cell a component, and tuples of components are
-    searched by their hulls.
+    Sound as any transported certificate is: disjoint client events, their mass, and the proof of the whole
+    image. Verification is monotone in the box, so bisection finds the largest box of a nested family.
+    The events are one box a client, H_i = [μ_i ± r σ_i] with mass Π_i q_i(H_i), or, under a linear rule, all
+    tuples of lattice cells whose image lies in the box (`lattice.py`), which loses almost nothing. Three
+    families are tried, each only for the properties that those before leave below 99.9 %: one radius for
+    all parameters, one a layer, one a parameter. With a direct claim, `laws` is the deployed law alone and
+    the rule the identity. Mixtures have one cell a component, and tuples of components are searched by
+    their hulls.
 
     Args:
         laws: q_i, the clients' posteriors.
@@ -58,11 +62,14 @@ def certify_boxes(
         ]
         return Certificate(claim, torch.stack(found).max(0).values)
     best = torch.zeros(len(safe.properties), dtype=torch.float64, device=laws[0].loc.device)
-    for shape in track(("uniform", "layer", "parameter"), "enlarging boxes"):
+    views = [_products(laws, rule)]
+    if isinstance(rule, WeightedAverage | LinearRule) and len(laws) > 1:
+        views.insert(0, _lattice(laws, rule if isinstance(rule, LinearRule) else rule.linear))
+    attempts = [(shape, view) for shape in ("uniform", "layer", "parameter") for view in views]
+    for shape, view in track(attempts, "enlarging boxes"):
         wanting = best < ENOUGH
         if wanting.any():
-            open_properties = safe.only(wanting)
-            family = _Family(laws, rule, open_properties, events, _shape(shape, laws, rule, open_properties))
+            family = _Family(view, safe.only(wanting), events, _shape(shape, view, safe.only(wanting)))
             best[wanting] = torch.maximum(best[wanting], family.largest_mass())
     return Certificate(claim, best)
 
@@ -114,27 +121,60 @@ def _identity(name: str, law: Law) -> WeightedAverage:
     return WeightedAverage(torch.ones(1, 1, dtype=torch.float64, device=law.loc.device), name)
 
 
-def _shape(shape: str, laws: Sequence[Law], rule: AggregationRule, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
+class _View(NamedTuple):
+    """Boxes of some laws, their image under a rule, and how the mass of the event behind it is measured."""
+
+    laws: Sequence[DiagonalGaussian]
+    rule: AggregationRule
+    log_mass: Callable[[Float64[Tensor, "u d"], Box], Float64[Tensor, "u"]]
+
+    def boxes(self, radius: Float64[Tensor, "u d"]) -> list[Box]:
+        """[μ_i ± r σ_i] for each law and each row of radii."""
+        halves = [radius * law.scale for law in self.laws]
+        return [Box(law.loc - h, law.loc + h) for law, h in zip(self.laws, halves, strict=True)]
+
+
+def _products(laws: Sequence[Law], rule: AggregationRule) -> _View:
+    """One box a client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
+    gaussians = [law.components[0] for law in laws]
+
+    def log_mass(radius: Float64[Tensor, "u d"], images: Box) -> Float64[Tensor, "u"]:
+        boxes = _View(gaussians, rule, log_mass).boxes(radius)
+        masses = [law.log_mass(box) for law, box in zip(gaussians, boxes, strict=True)]
+        return sum_down(torch.stack(masses, dim=-1))
+
+    return _View(gaussians, rule, log_mass)
+
+
+def _lattice(laws: Sequence[Law], rule: LinearRule) -> _View:
+    """All tuples of lattice cells whose image lies in a box around the deployed mean."""
+    gaussians = [law.components[0] for law in laws]
+    deployed = rule.pushforward(gaussians)
+
+    def log_mass(radius: Float64[Tensor, "u d"], images: Box) -> Float64[Tensor, "u"]:
+        masses = [lattice_log_mass(rule, gaussians, images[u]) for u in range(len(images))]
+        return torch.tensor(masses, dtype=torch.float64, device=deployed.loc.device)
+
+    return _View([deployed], _identity(rule.name, deployed), log_mass)
+
+
+def _shape(shape: str, view: _View, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
     """Log costs of widening each parameter, at most 0: one for all, one a layer, one a parameter."""
     if shape == "uniform":
-        return torch.zeros(1, 1, dtype=torch.float64, device=laws[0].loc.device)
-    unit = rule.image([Box.around(law.loc, law.components[0].scale) for law in laws])
+        return torch.zeros(1, 1, dtype=torch.float64, device=view.laws[0].loc.device)
+    unit = view.rule.image([Box.around(law.loc, law.scale) for law in view.laws])
+    center = view.rule([law.loc for law in view.laws])
     width = (unit.upper - unit.lower) / 2
-    return log_costs(safe.network, rule([law.loc for law in laws]), safe.properties, width, shape == "layer")
+    return log_costs(safe.network, center, safe.properties, width, shape == "layer")
 
 
 class _Family:
     """A nested family of mean-centred boxes for each property, ordered by the log price λ."""
 
     def __init__(
-        self,
-        laws: Sequence[Law],
-        rule: AggregationRule,
-        safe: Safe,
-        events: MeanBox,
-        log_cost: Float64[Tensor, "p_or_1 d"],
+        self, view: _View, safe: Safe, events: MeanBox, log_cost: Float64[Tensor, "p_or_1 d"]
     ) -> None:
-        self.laws, self.rule, self.safe, self.events, self.log_cost = laws, rule, safe, events, log_cost
+        self.view, self.safe, self.events, self.log_cost = view, safe, events, log_cost
 
     def largest_mass(self) -> Float64[Tensor, "P"]:
         """The mass of the largest box that is verified, by bisection; 0 where none is."""
@@ -156,25 +196,21 @@ class _Family:
         """Whether the image of each property's box is proven safe for it."""
         proven = torch.zeros_like(log_price, dtype=torch.bool)
         for part in self.parts():
-            images, which = self.images(log_price, part)
+            radius, which = self.radii(log_price, part)
+            images = self.view.rule.image(self.view.boxes(radius))
             proven[part] = self.safe.only(part).pairs(images[which])
         return proven
 
     def mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
-        """A lower bound of Π_i q_i(H_i) for each property's boxes; 0 where the price is infinite."""
+        """A lower bound of the mass behind each property's image; 0 where the price is infinite."""
         mass = torch.zeros_like(log_price)
         for part in self.parts():
-            part = part & torch.isfinite(log_price)
-            if part.any():
-                radius, which = self.radii(log_price, part)
-                per_client = [law.log_mass(_box(law, radius)) for law in self.laws]
-                mass[part] = exp_down(sum_down(torch.stack(per_client, dim=-1)))[which]
+            found = part & torch.isfinite(log_price)
+            if found.any():
+                radius, which = self.radii(log_price, found)
+                images = self.view.rule.image(self.view.boxes(radius))
+                mass[found] = exp_down(self.view.log_mass(radius, images))[which]
         return mass
-
-    def images(self, log_price: Tensor, part: Tensor) -> tuple[Box, Tensor]:
-        """The distinct images that some properties ask for, and which is whose."""
-        radius, which = self.radii(log_price, part)
-        return self.rule.image([_box(law, radius) for law in self.laws]), which
 
     def radii(self, log_price: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
         """The distinct radii that some properties ask for, and which are whose."""
@@ -188,13 +224,7 @@ class _Family:
     def parts(self) -> Iterator[Bool[Tensor, "P"]]:
         """The properties in parts whose boxes, of all clients together, fit the memory."""
         count = len(self.safe.properties)
-        size = max(1, HELD_ELEMENTS // (len(self.laws) * self.laws[0].dimension))
+        size = max(1, HELD_ELEMENTS // (len(self.view.laws) * self.view.laws[0].dimension))
         index = torch.arange(count, device=self.log_cost.device)
         for start in range(0, count, size):
             yield (index >= start) & (index < start + size)
-
-
-def _box(law: Law, radius: Float64[Tensor, "p d"]) -> Box:
-    """[μ ± r σ], for each row of radii."""
-    half = radius * law.components[0].scale
-    return Box(law.loc - half, law.loc + half)
