@@ -80,13 +80,14 @@ def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None
     assert summary["accuracy"] == result.accuracy[rule]
     assert summary["timings"] == result.timings
     (other,) = {"fedavg", "pog"} - {rule}
-    expected = [("local", rule), ("transported", rule), ("direct", rule), ("direct", other)]
-    assert [(row["claim"], row["rule"]) for row in summary["summary"]] == expected
+    kinds = [("local", rule), ("transported", rule), ("direct", rule), ("direct", other)]
+    expected = [(family, *kind) for family in ("paper-box", "box") for kind in kinds]
+    assert [(row["events"], row["claim"], row["rule"]) for row in summary["summary"]] == expected
     for row in summary["summary"]:
         assert set(row) == {"claim", "rule", "events", "lower", "upper", "properties", "seconds"}
         assert 0 <= row["lower"] <= 1
         assert row["upper"] is None
-        assert (row["events"], row["properties"]) == ("paper-box", CONFIG.properties)
+        assert row["properties"] == CONFIG.properties
         assert row["seconds"] >= 0
 
 
@@ -176,7 +177,7 @@ def test_an_overwrite_replaces_the_run_and_spares_other_files(result: RunResult,
     assert files.pop("notes.txt") == b"mine"
     assert files.pop("data/more.txt") == b"mine too"
     assert "messages/client-7.safetensors" not in files
-    assert len(table(tmp_path)) == 4 * CONFIG.properties
+    assert len(table(tmp_path)) == 8 * CONFIG.properties
 
 
 def test_other_files_in_the_folder_are_no_run(tmp_path: Path) -> None:

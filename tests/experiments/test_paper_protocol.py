@@ -20,6 +20,7 @@ def paper_run(hidden: str) -> RunResult:
         "clients": 2,
         "concentration": 1.0,
         "aggregate_samples": 100,
+        "events": "paper-box",
     }
     return run(load_config(None, options))
 

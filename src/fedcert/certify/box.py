@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float64
@@ -13,6 +13,7 @@ from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.certify.hull import certify_hulls
 from fedcert.certify.lattice import lattice_log_mass
 from fedcert.certify.linearise import log_costs
+from fedcert.certify.splitting import certify_splitting
 from fedcert.events.mean_box import MeanBox
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.numerics import down, exp_down, sum_down
@@ -22,6 +23,8 @@ from fedcert.verifiers import Safe
 
 HELD_ELEMENTS = 2**24  # parameters of all clients' boxes held at a time
 ENOUGH = 0.999  # a property certified to this share needs no better shape of box
+Shape = Literal["uniform", "layer", "parameter"]
+FEW = 16  # parameters of all clients together, up to which boxes are worth splitting
 MIXTURE_RADII = (8.0, 7.0, 6.0, 5.0, 4.0, 3.0)
 
 
@@ -32,6 +35,7 @@ def certify_boxes(
     events: MeanBox,
     kind: Kind = "transported",
     budget: int = 1000,
+    shapes: Sequence[Shape] = ("uniform", "layer", "parameter"),
     track: Tracker = silent,
 ) -> Certificate:
     """L = max over boxes of Pr(events of the clients whose image lies in a box that is proven safe).
@@ -41,9 +45,9 @@ def certify_boxes(
     The events are one box a client, H_i = [μ_i ± r σ_i] with mass Π_i q_i(H_i), or, under a linear rule, all
     tuples of lattice cells whose image lies in the box (`lattice.py`), which loses almost nothing. Three
     families are tried, each only for the properties that those before leave below 99.9 %: one radius for
-    all parameters, one a layer, one a parameter. With a direct claim, `laws` is the deployed law alone and
-    the rule the identity. Mixtures have one cell a component, and tuples of components are searched by
-    their hulls.
+    all parameters, one a layer, one a parameter; where parameters are few, boxes are also split. With a
+    direct claim, `laws` is the deployed law alone and the rule the identity. Mixtures have one cell a
+    component, and tuples of components are searched by their hulls.
 
     Args:
         laws: q_i, the clients' posteriors.
@@ -51,7 +55,8 @@ def certify_boxes(
         safe: the verifier and the properties.
         events: the widest radius and the bisection.
         kind: what the certificate claims.
-        budget: verifier calls of the hull search, for mixtures.
+        budget: verifier calls of the hull search, for mixtures, and of splitting.
+        shapes: which families of boxes are tried.
         track: shows progress.
     """
     claim = Claim(kind, rule.name, events.name)
@@ -65,12 +70,16 @@ def certify_boxes(
     views = [_products(laws, rule)]
     if isinstance(rule, WeightedAverage | LinearRule) and len(laws) > 1:
         views.insert(0, _lattice(laws, rule if isinstance(rule, LinearRule) else rule.linear))
-    attempts = [(shape, view) for shape in ("uniform", "layer", "parameter") for view in views]
+    attempts = [(shape, view) for shape in shapes for view in views]
     for shape, view in track(attempts, "enlarging boxes"):
         wanting = best < ENOUGH
         if wanting.any():
             family = _Family(view, safe.only(wanting), events, _shape(shape, view, safe.only(wanting)))
             best[wanting] = torch.maximum(best[wanting], family.largest_mass())
+    wanting = best < ENOUGH
+    if wanting.any() and len(laws) * laws[0].dimension <= FEW:
+        tiles = certify_splitting(laws, rule, safe.only(wanting), budget, events.name, kind)
+        best[wanting] = torch.maximum(best[wanting], tiles.lower)
     return Certificate(claim, best)
 
 
@@ -100,6 +109,8 @@ def certify_boxes_locally(
 ) -> Certificate:
     """The mean over clients of q_i(H_i), each box as large as the client's own model can be verified.
 
+    One radius for all parameters: it is a figure to compare with, of no deployed model.
+
     Args:
         laws: q_i, the clients' posteriors.
         rule: the deployed rule's name, for the table; the bound does not depend on it.
@@ -109,7 +120,7 @@ def certify_boxes_locally(
     """
     alone = _identity(rule, laws[0])
     own = [
-        certify_boxes([law], alone, safe, events, "local").lower
+        certify_boxes([law], alone, safe, events, "local", shapes=("uniform",)).lower
         for law in track(laws, "certifying clients", len(laws))
     ]
     mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
@@ -158,7 +169,7 @@ def _lattice(laws: Sequence[Law], rule: LinearRule) -> _View:
     return _View([deployed], _identity(rule.name, deployed), log_mass)
 
 
-def _shape(shape: str, view: _View, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
+def _shape(shape: Shape, view: _View, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
     """Log costs of widening each parameter, at most 0: one for all, one a layer, one a parameter."""
     if shape == "uniform":
         return torch.zeros(1, 1, dtype=torch.float64, device=view.laws[0].loc.device)
