@@ -25,6 +25,7 @@ format: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/interval_verifier.py
+	$(BIN)/python benchmarks/tuple_search.py
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

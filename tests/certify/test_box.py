@@ -26,6 +26,13 @@ from fedcert.verifiers.linear import LinearVerifier
 EVENTS = MeanBox()
 
 
+@pytest.fixture(autouse=True)
+def whole_boxes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes are not split, so that each family's own mass can be compared with its closed form."""
+    if "few_parameters" not in request.node.name:
+        monkeypatch.setattr(module, "FEW", 0)
+
+
 def vector(*values: float) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
@@ -84,6 +91,12 @@ def test_parameters_that_do_not_matter_cost_nothing(monkeypatch: pytest.MonkeyPa
     assert best == pytest.approx(1 - 2 * norm.sf(1), abs=2e-3)
 
 
+def test_boxes_of_few_parameters_are_split() -> None:
+    """The box reaches 1 − 2 Q(1) at most; tiles climb to Φ(1)."""
+    bound = certify_boxes([gaussian(0.0, 1.0)], WeightedAverage.fedavg([1]), half_spaces(0.0), EVENTS).lower
+    assert 0.84 < bound.item() <= norm.cdf(1)
+
+
 def rules(clients: int, dimension: int) -> list[AggregationRule]:
     generator = stream(0, "rules")
     return [
@@ -96,7 +109,7 @@ def rules(clients: int, dimension: int) -> list[AggregationRule]:
 
 
 @pytest.mark.parametrize("rule", rules(3, 17), ids=lambda rule: rule.name)
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-3, 0.05, 0.3]))
 def test_no_bound_exceeds_what_sampling_allows(rule, seed: int, scale: float) -> None:
     """Point networks are decided almost exactly by the verifier, so sampling brackets the truth."""
@@ -119,7 +132,7 @@ def test_no_bound_exceeds_what_sampling_allows(rule, seed: int, scale: float) ->
 def test_local_is_the_mean_over_clients() -> None:
     laws = [gaussian(0.0, 1.0), gaussian(0.0, -1.0)]
     found = certify_boxes_locally(laws, "fedavg", half_spaces(0.0), EVENTS)
-    assert found.lower.item() == pytest.approx((1 - 2 * norm.sf(1)) / 2, abs=2e-3)
+    assert found.lower.item() == pytest.approx((1 - 2 * norm.sf(1)) ** 2 / 2, abs=2e-3)  # one radius for both
     assert found.claim.kind == "local"
 
 
