@@ -30,10 +30,10 @@ def run(
     hidden: Annotated[str | None, typer.Option(help="Hidden widths, such as 64,64.")] = None,
     scale: Annotated[str | None, typer.Option(help="Posterior scale, a number or 'learned'.")] = None,
     rule: Annotated[
-        str | None, typer.Option(help="fedavg, pog, server-step, median or trimmed-mean.")
+        str | None, typer.Option(help="fedavg, pog, linear, server-step, median or trimmed-mean.")
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(help="Weights of fedavg and server-step: uniform or size.")
+        str | None, typer.Option(help="uniform, size, or one number a client (negative ones for linear).")
     ] = None,
     trim: Annotated[int | None, typer.Option(help="Values that trimmed-mean drops at each end.")] = None,
     server_rate: Annotated[float | None, typer.Option(help="Step of server-step; 1 is fedavg.")] = None,

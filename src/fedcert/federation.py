@@ -27,7 +27,7 @@ from fedcert.rules import (
 from fedcert.search import exhaustive_within
 from fedcert.verifiers import Safe
 
-RuleName = Literal["fedavg", "pog", "server-step", "median", "trimmed-mean"]
+RuleName = Literal["fedavg", "pog", "linear", "server-step", "median", "trimmed-mean"]
 WeightsName = Literal["uniform", "size"]
 
 
@@ -59,7 +59,7 @@ def deployed_rule(
     name: RuleName,
     laws: Sequence[DiagonalGaussian],
     sizes: Sequence[int],
-    weights: WeightsName = "uniform",
+    weights: WeightsName | Sequence[float] = "uniform",
     trim: int = 1,
     initial: Float64[Tensor, "n_w"] | None = None,
     rate: float = 1.0,
@@ -70,13 +70,18 @@ def deployed_rule(
         name: the rule.
         laws: the clients' posteriors, whose precisions weigh a Product-of-Gaussians.
         sizes: the clients' numbers of examples.
-        weights: weights of FedAvg and of a server step, equal or proportional to the sizes.
+        weights: weights of FedAvg and of a server step, equal or proportional to the sizes; or one number
+            a client, for FedAvg and for a linear rule, where they may be negative.
         trim: how many values a trimmed mean drops at each end.
         initial: θ_0 of a server step, the parameters that all clients started from.
         rate: η of a server step.
     """
     shares = list(sizes) if weights == "size" else [1] * len(laws)
     match name:
+        case "linear":
+            return LinearRule(_column(weights, laws))
+        case "fedavg" if not isinstance(weights, str):
+            return WeightedAverage(_column(weights, laws), name)
         case "fedavg":
             return WeightedAverage.fedavg(shares).to(laws[0].loc.device)
         case "pog":
@@ -89,6 +94,13 @@ def deployed_rule(
             return CoordinateMedian(len(laws))
         case "trimmed-mean":
             return TrimmedMean(len(laws), trim)
+
+
+def _column(weights: WeightsName | Sequence[float], laws: Sequence[DiagonalGaussian]) -> Tensor:
+    """Explicit weights, one a client."""
+    if isinstance(weights, str) or len(weights) != len(laws):
+        raise InvalidConfig(f"one weight a client is needed: {len(laws)} numbers, not {weights}")
+    return torch.tensor([[w] for w in weights], dtype=torch.float64, device=laws[0].loc.device)
 
 
 def server(

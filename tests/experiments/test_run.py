@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedcert.errors import DataError
+from fedcert.errors import DataError, InvalidConfig, InvalidWeights
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.run import RunResult, run
 from fedcert.federation import RuleName, deployed_rule
@@ -159,6 +159,17 @@ def test_every_rule_can_be_deployed(rule: str) -> None:
     assert transported.mean_lower > 0.5
     assert {e.rule for e in result.estimates if e.name == "aggregated-sampling"} == {rule}
     assert all(len(message.cells) == 0 for message in result.messages)
+
+
+def test_explicit_weights_may_be_negative_in_a_linear_rule_only() -> None:
+    result = tiny(rule="linear", weights=(0.8, 0.5, -0.3), clients=3, events=("box",))
+    claims = [(c.claim.kind, c.claim.rule) for c, _ in result.certificates]
+    assert ("transported", "linear") in claims
+    assert ("direct", "linear") in claims
+    with pytest.raises(InvalidWeights, match="negative"):
+        tiny(rule="fedavg", weights=(0.8, 0.5, -0.3), clients=3)
+    with pytest.raises(InvalidConfig, match="one weight a client"):
+        tiny(rule="linear", weights=(0.5, 0.5), clients=3)
 
 
 def test_boxes_do_not_collapse_where_the_papers_cells_do() -> None:

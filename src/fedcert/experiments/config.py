@@ -35,6 +35,11 @@ def _split(value: object) -> object:
     return [item for item in value.split(",") if item] if isinstance(value, str) else value
 
 
+def _weights(value: object) -> object:
+    """The name of a weighting, or numbers separated by commas."""
+    return value if value in ("uniform", "size") else _split(value)
+
+
 def _scale(value: object) -> object:
     """A posterior scale is a positive number or the word 'learned'."""
     try:
@@ -61,7 +66,7 @@ class RunConfig(BaseModel):
     training: BayesByBackprop = BayesByBackprop()
     scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = 1e-5
     rule: RuleName = "fedavg"
-    weights: WeightsName = "uniform"
+    weights: Annotated[WeightsName | tuple[FiniteFloat, ...], BeforeValidator(_weights)] = "uniform"
     trim: NonNegativeInt = 1
     server_rate: NonNegativeFloat = 1.0
     events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = (

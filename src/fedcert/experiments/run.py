@@ -134,14 +134,15 @@ def make_rules(
     sizes: Sequence[int],
     initial: Float[Tensor, "n_w"],
 ) -> Rules:
-    """The deployed rule, and the two that are always compared."""
-    names = dict.fromkeys((config.rule, *COMPARED))
-    return {
-        name: deployed_rule(
-            name, laws, sizes, config.weights, config.trim, initial.double(), config.server_rate
+    """The deployed rule, and the two that are always compared; explicit weights are the deployed rule's."""
+    rules: Rules = {}
+    for name in dict.fromkeys((config.rule, *COMPARED)):
+        own = name == config.rule or isinstance(config.weights, str)
+        weights = config.weights if own else "uniform"
+        rules[name] = deployed_rule(
+            name, laws, sizes, weights, config.trim, initial.double(), config.server_rate
         )
-        for name in names
-    }
+    return rules
 
 
 def evaluate(
