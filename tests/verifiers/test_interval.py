@@ -289,20 +289,6 @@ def test_any_of_proves_what_any_verifier_proves() -> None:
     assert (verdicts[2] & ~verdicts[1]).any()  # linear bounds see that neurons share their input
 
 
-def test_linear_bounds_are_tighter_where_only_the_input_varies() -> None:
-    problem = make_problem(3, (6, 12, 12, 3), boxes=8, properties=8, weight_radius=0.0, input_radius=0.1)
-    merged, linear = (
-        verifier.margins(problem.network, problem.boxes, problem.properties) for verifier in VERIFIERS[1:]
-    )
-    assert (linear > merged).double().mean() > 0.95
-
-
-def test_linear_bounds_refuse_a_network_that_ends_in_relu() -> None:
-    problem = make_problem(0, (2, 3), properties=1)
-    with pytest.raises(UnsupportedLayer, match="Linear layer at the end"):
-        LinearVerifier()(Network((Linear(2, 3), ReLU())), problem.boxes, problem.properties)
-
-
 def test_safe_selects_properties_and_splits_long_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(5, (4, 6, 3), boxes=7, properties=5)
     safe = Safe(problem.network, problem.properties, MergedIntervalVerifier())
