@@ -87,6 +87,8 @@ def log_mass(law: DiagonalGaussian, box: Box) -> arb:
         rows = zip(law.loc.tolist(), law.scale.tolist(), box.lower.tolist(), box.upper.tolist(), strict=True)
         for loc, scale, low, high in rows:
             a, b = (arb(low) - loc) / scale, (arb(high) - loc) / scale
+            if a > 0:  # reflect, or both tails are 1 to within the precision
+                a, b = -b, -a
             total += (normal_cdf(b) - normal_cdf(a)).log()
         return total
     finally:
