@@ -70,6 +70,16 @@ def up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return torch.nextafter(x, torch.full_like(x, math.inf))
 
 
+def above(x: Float[Tensor, "*shape"], roundings: int) -> Float[Tensor, "*shape"]:
+    """An upper bound of a sum of products of non-negative numbers that was computed as x.
+
+    Args:
+        x: the computed sum.
+        roundings: the number of roundings on the way of any one term.
+    """
+    return up(x + rounding_error(roundings, x))
+
+
 def sum_down(terms: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch"]:
     """A lower bound of Σ terms over the last axis."""
     error = rounding_error(terms.shape[-1] + 1, terms.abs().sum(-1))

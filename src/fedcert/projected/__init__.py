@@ -1,0 +1,14 @@
+"""Projected events: certificates from what a network sees of its weights, not from the weights.
+
+A weight box pays for every weight. A layer only sees W h + b, which is Gaussian for a Gaussian law and
+a given h, however many weights there are (docs/soundness.md, section 9). The data flow:
+
+    layers     a Gaussian law, layer by layer
+    rectified  relu(μ + t Z): the activations of the first hidden layer at the centre of the region
+    spread     how far the region moves a pre-activation from its value at the centre
+    centre     backward linear bounds at the centre: a linear form in the first activations, plus noise
+    chernoff   tails and quantiles of such a form from its exponential moments
+    inversion  its tail from its characteristic function, exact up to a charged error
+    bound      all together: an upper bound of the probability that a property is violated
+    split      the choice of the failure probabilities, for each property
+"""

@@ -1,0 +1,202 @@
+"""An upper bound of the probability that a random network violates a property.
+
+The margins C f(x) + d are bounded below over the whole region by linear forms in the first hidden
+activations at the centre, with Gaussian noise. The probabilities that these forms are negative, and the
+failure probabilities of all events that were used, add up to a bound of the probability of a
+violation. Any `Split` of the failure probabilities gives a valid one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.gaussian import tail_upper
+from fedcert.numerics import above, down, rounding_error, sum_up, up
+from fedcert.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
+from fedcert.projected.chernoff import deviation, moments, rough_mean
+from fedcert.projected.inversion import Row, lower_tail
+from fedcert.projected.layers import BEYOND, NoisyLayer
+from fedcert.projected.rectified import Rectified, first_activations
+from fedcert.projected.spread import Spread, concentration, concentration_width, movement, rounded_centre
+from fedcert.properties import Properties
+
+QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian
+TAIL_RATES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)
+WORTH_INVERTING = 1e-9  # tails below this are small enough as Chernoff's inequality has them
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the failure probability of the events is split, for each property.
+
+    Attributes:
+        ranges: of one side of one neuron's range, for each hidden layer; in the first layer, the
+            largest price of calling a neuron active or inactive.
+        movement: of one event that bounds what the region moves.
+        deviation: of one event that bounds a conditional mean or deviation.
+    """
+
+    ranges: Float64[Tensor, "P hidden"]
+    movement: Float64[Tensor, "P"]
+    deviation: Float64[Tensor, "P"]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Bounds of the probability that a property is violated, and what they are made of.
+
+    Attributes:
+        tails: of each constraint at the centre.
+        events: of all events that the tails rely on.
+    """
+
+    tails: Float64[Tensor, "P R"]
+    events: Float64[Tensor, "P"]
+
+    @property
+    def probability(self) -> Float64[Tensor, "P"]:
+        """An upper bound of the probability of a violation; 1 where nothing is known."""
+        total = up(sum_up(self.tails) + self.events)
+        return torch.where(total.isnan(), 1.0, total).clamp(max=1.0)
+
+
+def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split) -> Violation:
+    """Bound the probability that C f(x) + d < 0 somewhere in a property's region.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        split: any split of the failure probabilities.
+    """
+    centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
+    C, d = properties.C, properties.d
+    first = first_activations(layers[0], centre)
+    u, width = concentration_width(split.movement), concentration_width(split.deviation)
+    moving, deviating = concentration(u), concentration(width)
+    if len(layers) == 1:
+        margin = down(d - movement(C, layers, radius, (), u))
+        return Violation(_gaussian_tails(C, first, margin), above(C.shape[-2] * moving + BEYOND, 4))
+    spread, price = _first_spread(
+        first, movement(_unit(layers[0], C), layers[:1], radius, (), u), split.ranges[:, 0]
+    )
+    price = price + layers[0].outputs * moving + BEYOND
+    known = Known(first, radius, (spread,), (), u, width)
+    for depth in range(1, len(layers) - 1):
+        neurons = layers[depth].outputs
+        known, cost = _next_layer(layers[: depth + 1], known, split.ranges[:, depth], split.deviation)
+        price = price + cost + neurons * (4 * (2 * depth + 1) * moving + (2 * (depth - 1) + 1) * deviating)
+    form = linear_form(C, layers, known).shifted(d)
+    price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving + (len(layers) - 2) * deviating)
+    return Violation(_tails(form), above(price, 32 * len(layers)))
+
+
+def _unit(layer: NoisyLayer, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
+    """The unit rows of a layer, for each property."""
+    return torch.eye(layer.outputs, dtype=like.dtype, device=like.device).expand(len(like), -1, -1)
+
+
+def _first_spread(
+    first: Rectified, moved: Float64[Tensor, "P m"], most: Float64[Tensor, "P"]
+) -> tuple[Spread, Float64[Tensor, "P"]]:
+    """Which neurons of the first layer keep their sign on the whole region, and the price of saying so.
+
+    A neuron of mean |μ| changes its sign with probability Q((|μ| − moved) / t) at most.
+    """
+    distance = down(down(down(first.mean.abs() - moved) - first.error) / first.deviation)
+    flips = torch.where(distance > 0, tail_upper(distance.clamp(min=0.0)), 1.0)
+    keeps = flips <= most.unsqueeze(-1)
+    slope = torch.where(keeps, (first.mean > 0).to(flips.dtype), 0.5)
+    return Spread(moved, slope), sum_up(torch.where(keeps, flips, 0.0))
+
+
+def _next_layer(
+    layers: Sequence[NoisyLayer], known: Known, most: Float64[Tensor, "P"], failure: Float64[Tensor, "P"]
+) -> tuple[Known, Float64[Tensor, "P"]]:
+    """What is known with one hidden layer more, and the price of its ranges and means.
+
+    A neuron that is active, or inactive, on the whole region but for a probability within `most` pays
+    that probability, any other one twice `most` for a range. Its rows rely on 4 (2 l − 1) events of movement
+    (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1 of deviations.
+
+    Args:
+        layers: the layers up to this one.
+        known: the layers before.
+        most: failure probability of one side of a range.
+        failure: of one conditional mean.
+    """
+    layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
+    form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
+    found = moments(form, _multiples(QUANTILE_RATES, most))
+    low, minus_high = found.quantile(most).chunk(2, dim=-1)
+    below, over = found.probability(torch.zeros_like(form.constant)).chunk(2, dim=-1)
+    active = below <= most.unsqueeze(-1)
+    inactive = ~active & (over <= most.unsqueeze(-1))
+    price = torch.where(active, below, torch.where(inactive, over, 2 * most.unsqueeze(-1)))
+    slope = torch.where(active, 1.0, torch.where(inactive, 0.0, 0.5))
+    lower = torch.where(active, 0.0, torch.where(inactive, -torch.inf, low))
+    upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
+
+    means = linear_form(-unit, layers, known).without_own_noise()
+    mean = -moments(means, _multiples(QUANTILE_RATES, failure)).quantile(failure)
+    if form.later:
+        own = form.later[0][:, : layer.outputs]
+    else:
+        highest = up(known.first.mean + known.first.error)
+        own = conditional_deviation(*layer.deviations(unit), highest, known.first.deviation, known.deviating)
+    moved = movement(unit, layers, known.radius, known.spreads, known.moving)
+    before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
+    hidden = Hidden(lower, upper, mean, own, layer.ceiling(before))
+    grown = replace(known, spreads=(*known.spreads, Spread(moved, slope)), hidden=(*known.hidden, hidden))
+    return grown, up(sum_up(price) + above(layer.outputs * failure, 1))
+
+
+def _multiples(factors: Sequence[float], failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
+    """The rates, in units of 1/deviation, around the one that is best for a Gaussian quantile."""
+    scales = torch.tensor(factors, dtype=failure.dtype, device=failure.device)
+    return (scales.unsqueeze(-1) * concentration_width(failure)).unsqueeze(-1)
+
+
+def _gaussian_tails(
+    C: Float64[Tensor, "P R m"],
+    outputs: Rectified,
+    margin: Float64[Tensor, "P R"],
+) -> Float64[Tensor, "P R"]:
+    """Pr(C a + margin < 0) for the independent Gaussian outputs a of a network of one layer."""
+    mean, terms = outputs.mean.unsqueeze(-2), C.shape[-1] + 4
+    value = (C * mean).sum(-1) + margin
+    charge = rounding_error(terms, (C * mean).abs().sum(-1) + margin.abs())
+    distance = down(value - charge - above((C.abs() * outputs.error.unsqueeze(-2)).sum(-1), terms))
+    spread = (C * outputs.deviation.unsqueeze(-2)).square().sum(-1)
+    z = down(distance / up(above(spread, terms).sqrt()))
+    return torch.where(z > 0, tail_upper(z.clamp(min=0.0)), 1.0)
+
+
+def _tails(form: LinearForm) -> Float64[Tensor, "P R"]:
+    """Upper bounds of Pr(Y ≤ 0), by an exponential moment and, where that is too coarse, by inversion."""
+    centre, spread = rough_mean(form), deviation(form)
+    factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
+    best = (centre / spread).clamp(0.1, 50.0)
+    tails = moments(form, factors * best).probability(torch.zeros_like(centre))
+    for p, r in (tails > WORTH_INVERTING).nonzero().tolist():
+        exact = lower_tail(_row(form, p, r), centre[p, r].item(), spread[p, r].item())
+        tails[p, r] = min(tails[p, r].item(), exact)
+    return tails
+
+
+def _row(form: LinearForm, p: int, r: int) -> Row:
+    """One form, with the noise of its later layers dominated by normals of fixed deviation."""
+    last, *between = [s[p, r].item() for s in form.later] or [0.0]
+    squares = torch.tensor(between, dtype=torch.float64).square().sum()
+    return Row(
+        form.constant[p, r].item(),
+        form.coefficient[p, r].cpu().numpy(),
+        form.noise[p, r].cpu().numpy(),
+        form.bias_noise[p, r].item(),
+        up(above(squares, len(between) + 1).sqrt()).item() if between else 0.0,
+        last,
+        form.mean[p, r].cpu().numpy(),
+        form.scale[p].cpu().numpy(),
+    )

@@ -1,0 +1,169 @@
+"""The lower tail of a linear form by inversion of its characteristic function.
+
+    Y = g + Σ_k (A_k + N_k) h_k + N_b − s |Z'| − s' max(Z'', 0),
+
+all independent given h, has the characteristic function
+
+    φ(τ) = e^(iτg − τ² r_b²/2) Π_k E exp(iτ A_k h_k − τ² r_k² h_k²/2) E e^(−iτs|Z'|) E e^(−iτs'max(Z'', 0)).
+
+With a step η, τ_k = (k + ½) η and w = 2π/η (Davies, Biometrika 60, 1973),
+
+    Pr(Y < 0) ≤ ½ − Σ_k Im φ(τ_k) / (π (k + ½)) + Pr(Y < −w) :
+
+Σ_k sin((k + ½) x) / (k + ½) is π/2 times a square wave of x = ηY, so the series is the probability that Y
+lies in [−w, 0], or an even multiple of w away from there. |φ| is at most the decreasing function
+
+    ψ(τ) = e^(−τ² r_b²/2) Π_k E exp(−τ² r_k² h_k²/2),
+
+which bounds what is left out after K terms: ψ(τ_K) (1 + 1/(η τ_K r_b²)) / (π (K + ½)). Pr(Y < −w) is bounded
+by an exponential moment. Libraries are trusted as far as `ERROR` says, a bound on the absolute error of
+one factor that the tests compare with ball arithmetic.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr, wofz
+
+ERROR = 2.0**-41
+"""Charged for each call of the Faddeeva function, an exponential or a normal probability of size ≤ 1."""
+MOST_TERMS = 4096
+NEGLIGIBLE = 1e-13
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One linear form, with what dominates its later layers.
+
+    Attributes:
+        constant: g.
+        coefficient: A.
+        noise: r, deviations of the N_k.
+        bias_noise: r_b > 0.
+        reflected: s of −s |Z'|, for the layers between the second and the last.
+        last: s' of −s' max(Z'', 0), for the last layer.
+        mean: μ of h = relu(μ + t Z).
+        deviation: t.
+    """
+
+    constant: float
+    coefficient: Real
+    noise: Real
+    bias_noise: float
+    reflected: float
+    last: float
+    mean: Real
+    deviation: Real
+
+
+def lower_tail(row: Row, centre: float, spread: float) -> float:
+    """An upper bound of Pr(Y ≤ 0), at most 1.
+
+    Args:
+        row: Y.
+        centre: the mean of Y, roughly.
+        spread: its deviation, roughly; both only choose the step.
+    """
+    if not (math.isfinite(centre) and 0 < spread < math.inf):
+        return 1.0
+    width = abs(centre) + 10 * spread
+    step = 2 * math.pi / width
+    terms = _enough_terms(row, step)
+    half: Real = np.arange(terms, dtype=np.float64) + 0.5
+    value, error = characteristic(row, half * step)
+    weight = 1 / (math.pi * half)
+    series = 0.5 - float((value.imag * weight).sum())
+    inexact = float(((error + 4 * terms * 2.0**-53) * weight).sum()) * 2
+    tail = series + inexact + _left_out(row, terms, step) + _beyond(row, width * (1 - 2.0**-40), spread)
+    return min(1.0, max(tail, 0.0) * (1 + 2.0**-40)) if math.isfinite(tail) else 1.0
+
+
+def characteristic(row: Row, tau: Real) -> tuple[Complex, Real]:
+    """φ at the given τ > 0, and a bound of its absolute error."""
+    column = tau[:, None]
+    factors, error = _rectified(column * row.coefficient, column * row.noise, row.mean, row.deviation)
+    phase, damping = tau * row.constant, (tau * row.bias_noise) ** 2 / 2
+    value = factors.prod(-1) * np.exp(1j * phase - damping)
+    total = error.sum(-1) + ERROR + 4 * 2.0**-53 * np.abs(phase)
+    if row.reflected:
+        value = value * wofz(-tau * row.reflected / math.sqrt(2))
+        total = total + ERROR
+    if row.last:
+        one, zero = np.ones(1), np.zeros(1)
+        factor, inexact = _rectified(-column * row.last, 0 * column, zero, one)
+        value, total = value * factor[:, 0], total + inexact[:, 0]
+    return value, 2 * total
+
+
+def _rectified(linear: Real, quadratic: Real, mean: Real, deviation: Real) -> tuple[Complex, Real]:
+    """E exp(i c h − q² h²/2) for h = relu(μ + t Z), and a bound of its absolute error.
+
+    With ν = μ/t, v = c t, x = q² t² and ζ = (ν + i v)/√(1 + x), the Gaussian integral over h > 0 gives
+
+        Φ(−ν) + (1 + x)^-½ exp[(2iνv − ν²x − v²) / (2 (1 + x))] Φ(ζ),
+
+    where exp(ζ²/2) Φ(ζ) = w(−iζ/√2)/2 for Re ζ ≤ 0 and Φ(ζ) = 1 − Φ(−ζ); then |w| ≤ 1, and the exponential of
+    ζ²/2 − ν²/2 is the one above.
+    """
+    nu, v, x = mean / deviation, linear * deviation, (quadratic * deviation) ** 2
+    root = np.sqrt(1 + x)
+    zeta = (nu + 1j * v) / root
+    positive = nu > 0
+    half = 0.5 * np.exp(-nu * nu / 2) * wofz(np.where(positive, 1j, -1j) * zeta / math.sqrt(2))
+    full = np.exp((2j * nu * v - nu * nu * x - v * v) / (2 * (1 + x)))
+    value: Complex = ndtr(-nu) + np.where(positive, full - half, half) / root
+    error = 4 * ERROR + 16 * 2.0**-53 * np.abs(nu * v)
+    return value, error
+
+
+def _damping(row: Row, tau: float) -> float:
+    """An upper bound of log ψ(τ): every factor is the one above with c = 0, a real number."""
+    nu, x = row.mean / row.deviation, (tau * row.noise * row.deviation) ** 2
+    active = -nu * nu * x / (2 * (1 + x)) + log_ndtr(nu / np.sqrt(1 + x)) - np.log1p(x) / 2
+    logs = np.logaddexp(log_ndtr(-nu), active)
+    gaussian = -((tau * row.bias_noise) ** 2) / 2
+    return (float(np.minimum(logs, 0.0).sum()) + gaussian) * (1 - 2.0**-30) + 2.0**-40 * len(logs)
+
+
+def _left_out(row: Row, terms: int, step: float) -> float:
+    """An upper bound of the sum of |φ(τ_k)| / (π (k + ½)) over k ≥ terms."""
+    tau = (terms + 0.5) * step
+    others = 1 + 1 / (step * tau * row.bias_noise**2)
+    return math.exp(_damping(row, tau)) * others / (math.pi * (terms + 0.5)) * (1 + 2.0**-30)
+
+
+def _enough_terms(row: Row, step: float) -> int:
+    """So many terms that what is left out is negligible, or as many as are worth it."""
+    terms = 16
+    while terms < MOST_TERMS and _left_out(row, terms, step) > NEGLIGIBLE:
+        terms += terms // 2
+    return min(terms, MOST_TERMS)
+
+
+def _beyond(row: Row, width: float, spread: float) -> float:
+    """An upper bound of Pr(Y < −w), by Markov's inequality for exp(−λY) at a few λ."""
+    return min(math.exp(min(0.0, _log_moment(row, c / spread) - c / spread * width)) for c in (3.0, 6.0, 9.0))
+
+
+def _log_moment(row: Row, rate: float) -> float:
+    """An upper bound of log E exp(−λY), infinite where it (nearly) is.
+
+    E e^(λ s|Z|) ≤ 2 e^(λ²s²/2), and max(Z, 0) ≤ |Z|.
+    """
+    nu, v = row.mean / row.deviation, -rate * row.coefficient * row.deviation
+    w = (rate * row.noise * row.deviation) ** 2
+    if not (w <= 0.5).all():
+        return math.inf
+    edge = (nu + v) / np.sqrt(1 - w)
+    active = (nu * nu * w + 2 * nu * v + v * v) / (2 * (1 - w)) + log_ndtr(edge) - np.log1p(-w) / 2
+    logs = np.logaddexp(log_ndtr(-nu), active)
+    variance = row.bias_noise**2 + row.reflected**2 + row.last**2
+    total = float(logs.sum()) - rate * row.constant + rate**2 * variance / 2
+    doubled = math.log(2) * ((row.reflected > 0) + (row.last > 0))
+    size = float(np.abs(logs).sum()) + abs(rate * row.constant) + rate**2 * variance + float((nu * nu).sum())
+    return total + doubled + 2.0**-30 * (1 + size)

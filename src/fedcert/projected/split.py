@@ -1,0 +1,123 @@
+"""The choice of the failure probabilities, for each property: any choice is sound, so try several."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from fedcert.progress import Tracker, silent
+from fedcert.projected.bound import Split, Violation, violation
+from fedcert.projected.layers import NoisyLayer
+from fedcert.properties import Properties
+
+STARTS = ((3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9))
+"""Failure probabilities of a range, a movement and a deviation to begin with."""
+FACTORS = (10.0, 0.1)
+"""By which each of them is changed in turn, as long as that helps."""
+GOOD_ENOUGH = 1e-3
+"""A violation less probable than this is not worth a search."""
+ELEMENTS = 2**22  # numbers in the largest tensor: bounds the memory
+
+
+def least_violation(
+    layers: Sequence[NoisyLayer], properties: Properties, track: Tracker = silent
+) -> tuple[Violation, Split]:
+    """The least bound found for each property, and the split that gave it.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        track: shows progress.
+    """
+    found = [
+        _search(layers, properties[part])
+        for part in track(list(_parts(layers, len(properties))), "projected")
+    ]
+    violations, splits = zip(*found, strict=True)
+    return (
+        Violation(torch.cat([v.tails for v in violations]), torch.cat([v.events for v in violations])),
+        Split(
+            *(torch.cat([getattr(s, name) for s in splits]) for name in ("ranges", "movement", "deviation"))
+        ),
+    )
+
+
+def _parts(layers: Sequence[NoisyLayer], count: int) -> Iterator[slice]:
+    """Slices of the properties that bound the memory."""
+    widest = max([2 * layer.outputs * layer.weight.shape[-1] for layer in layers[1:-1]] or [1])
+    size = max(1, ELEMENTS // widest)
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Violation, Split]:
+    """Coordinate descent from the best start, for those properties that can gain by it."""
+    best, split = _start(layers, properties, STARTS[0])
+    for start in STARTS[1:]:
+        best, split = _better((best, split), _start(layers, properties, start))
+    for coordinate in range(len(layers) + 1):
+        for factor in FACTORS:
+            worth = best.probability > GOOD_ENOUGH
+            while worth.any():
+                candidate = _changed(_chosen(split, worth), coordinate, factor)
+                tried = violation(layers, properties[worth], candidate), candidate
+                before = best.probability
+                best, split = _better((best, split), tried, worth)
+                worth = worth & (best.probability < before)
+    return best, split
+
+
+def _start(
+    layers: Sequence[NoisyLayer], properties: Properties, start: tuple[float, float, float]
+) -> tuple[Violation, Split]:
+    """One split for all properties, and what it gives."""
+    ones = torch.ones_like(properties.d[:, 0])
+    hidden = max(1, len(layers) - 1)
+    ranges, movement, deviation = (failure * ones for failure in start)
+    split = Split(ranges.unsqueeze(-1).repeat(1, hidden), movement, deviation)
+    return violation(layers, properties, split), split
+
+
+def _changed(split: Split, coordinate: int, factor: float) -> Split:
+    """The split with one of its failure probabilities changed."""
+    hidden = split.ranges.shape[-1]
+    if coordinate < hidden:
+        ranges = split.ranges.clone()
+        ranges[:, coordinate] = (ranges[:, coordinate] * factor).clamp(1e-15, 1e-2)
+        return replace(split, ranges=ranges)
+    if coordinate == hidden:
+        return replace(split, movement=(split.movement * factor).clamp(1e-15, 1e-2))
+    return replace(split, deviation=(split.deviation * factor).clamp(1e-15, 1e-2))
+
+
+def _chosen(split: Split, chosen: Bool[Tensor, "P"]) -> Split:
+    """The split of some properties."""
+    return Split(split.ranges[chosen], split.movement[chosen], split.deviation[chosen])
+
+
+def _better(
+    old: tuple[Violation, Split], new: tuple[Violation, Split], chosen: Bool[Tensor, "P"] | None = None
+) -> tuple[Violation, Split]:
+    """The better of two, property by property; the new one may speak of some properties only."""
+    (violations, splits), (tried, candidates) = old, new
+    if chosen is None:
+        chosen = torch.ones_like(violations.events, dtype=torch.bool)
+    wins = chosen.clone()
+    improved = tried.probability < violations.probability[chosen]
+    wins[chosen] = improved
+
+    def merged(before: Float64[Tensor, "P *rest"], after: Float64[Tensor, "Q *rest"]) -> Tensor:
+        result = before.clone()
+        result[wins] = after[improved]
+        return result
+
+    return (
+        Violation(merged(violations.tails, tried.tails), merged(violations.events, tried.events)),
+        Split(
+            merged(splits.ranges, candidates.ranges),
+            merged(splits.movement, candidates.movement),
+            merged(splits.deviation, candidates.deviation),
+        ),
+    )
