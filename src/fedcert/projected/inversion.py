@@ -116,7 +116,7 @@ def _rectified(linear: Real, quadratic: Real, mean: Real, deviation: Real) -> tu
     positive = nu > 0
     half = 0.5 * np.exp(-nu * nu / 2) * wofz(np.where(positive, 1j, -1j) * zeta / math.sqrt(2))
     full = np.exp((2j * nu * v - nu * nu * x - v * v) / (2 * (1 + x)))
-    value: Complex = ndtr(-nu) + np.where(positive, full - half, half) / root
+    value = ndtr(-nu) + np.where(positive, full - half, half).astype(np.complex128) / root
     error = 4 * ERROR + 16 * 2.0**-53 * np.abs(nu * v)
     return value, error
 

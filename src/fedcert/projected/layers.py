@@ -101,6 +101,6 @@ def noisy_layers(network: Network, law: DiagonalGaussian) -> list[NoisyLayer]:
     scale = law.scale if law.scale_error == 0 else up(up(law.scale * (1 + 2 * law.scale_error)))
     means, scales, errors = (network.unflatten(vector)[::2] for vector in (law.loc, scale, error))
     return [
-        NoisyLayer(*mean, *deviation, *inexact, 4 * law.scale_error)  # type: ignore[call-arg]
-        for mean, deviation, inexact in zip(means, scales, errors, strict=True)
+        NoisyLayer(W, b, S, s, W_error, b_error, 4 * law.scale_error)
+        for (W, b), (S, s), (W_error, b_error) in zip(means, scales, errors, strict=True)
     ]

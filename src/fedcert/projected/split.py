@@ -69,14 +69,24 @@ def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Viola
     return best, split
 
 
+def uniform_split(layers: Sequence[NoisyLayer], properties: int, start: tuple[float, float, float]) -> Split:
+    """The same failure probabilities for all properties and layers.
+
+    Args:
+        layers: the network.
+        properties: the number of properties.
+        start: of a range, a movement and a deviation.
+    """
+    like = layers[0].bias
+    ranges, movement, deviation = (like.new_full((properties,), failure) for failure in start)
+    return Split(ranges.unsqueeze(-1).repeat(1, max(1, len(layers) - 1)), movement, deviation)
+
+
 def _start(
     layers: Sequence[NoisyLayer], properties: Properties, start: tuple[float, float, float]
 ) -> tuple[Violation, Split]:
     """One split for all properties, and what it gives."""
-    ones = torch.ones_like(properties.d[:, 0])
-    hidden = max(1, len(layers) - 1)
-    ranges, movement, deviation = (failure * ones for failure in start)
-    split = Split(ranges.unsqueeze(-1).repeat(1, hidden), movement, deviation)
+    split = uniform_split(layers, len(properties), start)
     return violation(layers, properties, split), split
 
 

@@ -1,9 +1,9 @@
 """How far the input region moves a layer's pre-activations from their values at the centre.
 
-Δ_l(x) = a_l(x) − a_l(x_c) = (M_l + W̃_l) v(x), where v(x) = h(x) − h(x_c) = θ∘Δ_{l−1}(x) with θ = 1 for a neuron
-that is active on the whole region, 0 for an inactive one, and some θ in [0, 1] for any other. Backwards
-from rows B, B·Δ_l is linear in x − x_c up to |A_k| D_k / 2 for a neuron of unknown θ, since θΔ differs from
-Δ/2 by at most D_k / 2, and up to the noise of every layer, sup_x |B W̃ v(x)|.
+Δ_l(x) = a_l(x) − a_l(x_c) = (M_l + W̃_l) v(x), where v(x) = h(x) − h(x_c) = θ∘Δ_{l−1}(x) with θ = 1 for a
+neuron that is active on the whole region, 0 for an inactive one, and some θ in [0, 1] for any other.
+Backwards from rows B, B·Δ_l is linear in x − x_c up to |A_k| D_k / 2 for a neuron of unknown θ, since θΔ
+differs from Δ/2 by at most D_k / 2, and up to the noise of every layer, sup_x |B W̃ v(x)|.
 """
 
 import math
@@ -93,8 +93,8 @@ def noise_over(
         √(2/π) [Σ_j δ'_j √Σ_k r_k² θ_k² W_kj² + Σ_k ρ_k r_k].
 
     Its first sum is a function of the weights W = M + S∘Z with a Lipschitz constant of
-    √Σ_j δ'_j² max_k (r_k θ_k S_kj)² and a mean of at most Σ_j δ'_j √Σ_k r_k² θ_k² (M_kj² + S_kj²). These are two events,
-    each of which fails with probability `concentration(u)` at most.
+    √Σ_j δ'_j² max_k (r_k θ_k S_kj)² and a mean of at most Σ_j δ'_j √Σ_k r_k² θ_k² (M_kj² + S_kj²).
+    These are two events, each of which fails with probability `concentration(u)` at most.
 
     Args:
         moved: v.

@@ -1,0 +1,129 @@
+"""Certificates from projected events: lower and upper bounds, directly under the deployed law."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.attack import ProjectedGradient
+from fedcert.box import Box
+from fedcert.certificate import Certificate, Claim
+from fedcert.errors import ShapeMismatch
+from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
+from fedcert.networks import Network
+from fedcert.numerics import down, require_gradual_underflow, sum_down, sum_up, up
+from fedcert.progress import Tracker, silent
+from fedcert.projected.bound import violation
+from fedcert.projected.layers import noisy_layers
+from fedcert.projected.split import STARTS, least_violation, uniform_split
+from fedcert.properties import Properties
+from fedcert.rules import GaussianRule
+from fedcert.search import exhaustive_within
+
+EVENTS = "projected"
+TUPLES = 256  # component tuples of mixture laws that are certified, the heaviest ones
+
+
+def certify_projected_directly(
+    laws: Sequence[Law],
+    rule: GaussianRule,
+    network: Network,
+    properties: Properties,
+    budget: int = TUPLES,
+    attack: ProjectedGradient | None = None,
+    track: Tracker = silent,
+) -> Certificate:
+    """L ≤ Pr(Θ_g ∈ S) ≤ U under the law of the deployed model, for each property.
+
+    A tuple of components, one of each client's mixture, deploys one Gaussian law; the deployed law is the
+    mixture of these with weights Π_i π_{i,k_i}. So L and U are the mixtures of the tuples' bounds, where a
+    tuple beyond the budget counts 0 for L and 1 for U.
+
+    Args:
+        laws: the clients' posteriors, Gaussians or mixtures of them.
+        rule: the deployed rule.
+        network: f_θ.
+        properties: the properties to prove.
+        budget: the most tuples of components that are bounded.
+        attack: finds the inputs that upper bounds speak of; the default one where None.
+        track: shows progress.
+    """
+    if len(laws) != rule.clients:
+        raise ShapeMismatch(f"laws of {len(laws)} clients, a rule for {rule.clients}")
+    require_gradual_underflow()
+    attack = attack or ProjectedGradient()
+    tuples = list(component_tuples(laws, budget))
+    lowers, uppers, weights = [], [], []
+    for components, weight in track(tuples, "projected events", len(tuples)) if len(tuples) > 1 else tuples:
+        deployed = rule.pushforward(components)
+        inner = silent if len(tuples) > 1 else track
+        lower = lower_bound(network, deployed, properties, inner)
+        lowers.append(lower)
+        uppers.append(torch.maximum(lower, upper_bound(network, deployed, properties, attack)))
+        weights.append(weight)
+    share_down = torch.tensor([low for low, _ in weights], dtype=torch.float64, device=properties.C.device)
+    share_up = torch.tensor([high for _, high in weights], dtype=torch.float64, device=properties.C.device)
+    left_out = max(0.0, math.nextafter(1 - sum_down(share_down).item(), 1.0))
+    lower = sum_down(down(torch.stack(lowers, dim=-1) * share_down)).clamp(0.0, 1.0)
+    upper = up(sum_up(up(torch.stack(uppers, dim=-1) * share_up)) + left_out).clamp(0.0, 1.0)
+    return Certificate(Claim("direct", rule.name, EVENTS), lower, torch.maximum(lower, upper))
+
+
+def lower_bound(
+    network: Network, law: DiagonalGaussian, properties: Properties, track: Tracker = silent
+) -> Float64[Tensor, "P"]:
+    """L = 1 − (a bound of the probability of a violation), for one Gaussian law."""
+    found, _ = least_violation(noisy_layers(network, law), properties, track)
+    return down(1 - found.probability).clamp(min=0.0)
+
+
+def upper_bound(
+    network: Network, law: DiagonalGaussian, properties: Properties, attack: ProjectedGradient
+) -> Float64[Tensor, "P"]:
+    """U ≥ Pr(safe), for one Gaussian law.
+
+    A network that violates one constraint r at one point x' of the region is unsafe. That it does not is a
+    violation of −(C f(x') + d)_r > 0, whose probability is bounded like any other; ties have none, since the
+    output biases have a density. x' is what an attack on the mean network finds.
+    """
+    worst, _ = attack(network, law.loc.unsqueeze(0), properties)
+    lower, upper = properties.regions.lower, properties.regions.upper
+    points = Box.point(torch.minimum(torch.maximum(worst[0].double(), lower), upper))
+    negated = Properties(points, -properties.C, -properties.d)
+    layers = noisy_layers(network, law)
+    best = torch.ones_like(properties.d[:, 0])
+    for start in STARTS:
+        found = violation(layers, negated, uniform_split(layers, len(properties), start))
+        least = up(found.tails.amin(-1) + found.events)
+        best = torch.minimum(best, torch.where(least.isnan(), 1.0, least))
+    return best
+
+
+def component_tuples(
+    laws: Sequence[Law], budget: int
+) -> Iterator[tuple[tuple[DiagonalGaussian, ...], tuple[float, float]]]:
+    """Tuples of components, the heaviest first where not all fit, and bounds of their weights Π π_{i,k_i}."""
+    shares = [_shares(law) for law in laws]
+    logs = [[math.log(low) for low, _ in own] for own in shares]
+    for chosen in islice(exhaustive_within(budget)(logs), budget):
+        components = tuple(law.components[k] for law, k in zip(laws, chosen, strict=True))
+        low = high = 1.0
+        for own, k in zip(shares, chosen, strict=True):
+            low = math.nextafter(low * own[k][0], 0.0)
+            high = math.nextafter(high * own[k][1], math.inf)
+        exact = all(len(law.components) == 1 for law in laws)
+        yield components, (1.0, 1.0) if exact else (low, min(1.0, high))
+
+
+def _shares(law: Law) -> list[tuple[float, float]]:
+    """Bounds of the normalised weights of a law's components."""
+    if not isinstance(law, GaussianMixture):
+        if len(law.components) != 1:
+            raise ShapeMismatch(f"projected events need a Gaussian or a mixture, not a {type(law).__name__}")
+        return [(1.0, 1.0)]
+    low = down(law.weights / sum_up(law.weights)).clamp(min=0.0).tolist()
+    high = up(law.weights / sum_down(law.weights)).tolist()
+    return list(zip(low, high, strict=True))
