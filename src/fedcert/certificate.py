@@ -10,7 +10,7 @@ from scipy.stats import beta
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.numerics import mean_down
+from fedcert.numerics import mean_down, mean_up
 
 Kind = Literal["local", "transported", "direct"]
 
@@ -54,14 +54,22 @@ class Certificate:
             raise ArithmeticError(f"{self.claim}: an upper bound below the lower one or above 1")
 
     @property
+    def mean_upper(self) -> float | None:
+        """An upper bound of the mean safety probability, where one was proven."""
+        return None if self.upper is None else mean_up(self.upper)
+
+    @property
     def mean_lower(self) -> float:
         """A lower bound of the mean safety probability over the properties."""
         return mean_down(self.lower)
 
     def __str__(self) -> str:
+        bound = f"at least {percent_down(self.mean_lower)}"
+        if self.mean_upper is not None:
+            bound += f" and at most {percent_up(self.mean_upper)}"
         return (
-            f"{self.claim.kind} ({self.claim.rule}, {self.claim.events}): at least"
-            f" {percent_down(self.mean_lower)}, mean over {len(self.lower)} properties"
+            f"{self.claim.kind} ({self.claim.rule}, {self.claim.events}): {bound},"
+            f" mean over {len(self.lower)} properties"
         )
 
 
@@ -72,6 +80,15 @@ def percent_down(probability: float) -> str:
     '99.99 %'
     """
     return f"{math.floor(Fraction(probability) * 10_000) / 100:.2f} %"
+
+
+def percent_up(probability: float) -> str:
+    """A proven upper bound for people to read, rounded up.
+
+    >>> percent_up(0.99991)
+    '100.00 %'
+    """
+    return f"{math.ceil(Fraction(probability) * 10_000) / 100:.2f} %"
 
 
 @dataclass(frozen=True)
@@ -85,7 +102,7 @@ class Estimate:
         samples: how many networks were sampled; the same ones serve all properties.
     """
 
-    name: Literal["mc-ibp", "aggregated-sampling"]
+    name: Literal["mc-ibp", "aggregated-sampling", "attack-survival"]
     rule: str
     successes: Int64[Tensor, "P"]
     samples: int

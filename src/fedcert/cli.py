@@ -37,7 +37,7 @@ def run(
     ] = None,
     trim: Annotated[int | None, typer.Option(help="Values that trimmed-mean drops at each end.")] = None,
     server_rate: Annotated[float | None, typer.Option(help="Step of server-step; 1 is fedavg.")] = None,
-    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box.")] = None,
+    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
     properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Input radius of a property.")] = None,
     margin: Annotated[float | None, typer.Option(help="Logit margin of a property.")] = None,
@@ -50,6 +50,9 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same numbers.")] = None,
     device: Annotated[str | None, typer.Option(help="torch device, such as cpu or cuda.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="paper: its protocol (scale 1e-5, paper-box events).")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="TOML file (or an earlier result.json); options override it."),
@@ -57,16 +60,18 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
 ) -> None:
-    """Train clients, send their messages, certify the deployed model; defaults are the paper's."""
+    """Train clients, send their messages, certify the deployed model."""
     options = {
         name: value
         for name, value in locals().items()
-        if value is not None and name not in ("config", "out", "overwrite")
+        if value is not None and name not in ("preset", "config", "out", "overwrite")
     }
-    _run(options, config, out, overwrite)
+    _run(options, preset, config, out, overwrite)
 
 
-def _run(options: dict[str, Any], config_file: Path | None, out: Path | None, overwrite: bool) -> None:
+def _run(
+    options: dict[str, Any], preset: str | None, config_file: Path | None, out: Path | None, overwrite: bool
+) -> None:
     from rich.console import Console
 
     from fedcert.experiments.config import load_config
@@ -74,7 +79,7 @@ def _run(options: dict[str, Any], config_file: Path | None, out: Path | None, ov
     from fedcert.experiments.output import check_output, summarise, write_run
     from fedcert.experiments.run import run as carry_out
 
-    config = load_config(config_file, options)
+    config = load_config(config_file, options, preset)
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
     check_output(folder, overwrite)
     console = Console()

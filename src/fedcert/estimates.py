@@ -1,4 +1,4 @@
-"""Monte Carlo estimates: MC–IBP and the aggregated-sampling diagnostic. Neither is a bound."""
+"""Monte Carlo estimates: MC–IBP, aggregated sampling and attack survival. None of them is a bound."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,10 +6,13 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
+from fedcert.attack import ProjectedGradient
 from fedcert.box import Box
 from fedcert.certificate import Estimate
 from fedcert.laws import Law
+from fedcert.networks import Network
 from fedcert.progress import Tracker, silent
+from fedcert.properties import Properties
 from fedcert.rules import AggregationRule
 from fedcert.verifiers import BATCH_ELEMENTS, Safe
 
@@ -65,6 +68,41 @@ def aggregated_sampling(
         track,
     )
     return Estimate("aggregated-sampling", rule.name, successes, samples)
+
+
+def attack_survival(
+    law: Law,
+    network: Network,
+    properties: Properties,
+    rule: str,
+    samples: int,
+    generator: torch.Generator,
+    attack: ProjectedGradient | None = None,
+    track: Tracker = silent,
+) -> Estimate:
+    """The share of networks drawn from the deployed law on which an attack inside the region fails.
+
+    The safety probability lies between the share that is proven safe one by one (MC–IBP) and this one,
+    up to sampling.
+
+    Args:
+        law: q_g, the deployed law.
+        network: f_θ.
+        properties: the properties to violate.
+        rule: the name of the rule whose deployed law q_g is.
+        samples: how many networks to draw.
+        generator: the source of randomness.
+        attack: the attack; the default one where None.
+        track: shows progress.
+    """
+    attack = attack or ProjectedGradient()
+    survived = torch.zeros(len(properties), dtype=torch.int64, device=properties.C.device)
+    largest = max(law.dimension, len(properties) * network.inputs)
+    size = max(1, BATCH_ELEMENTS // largest)
+    for start in track(range(0, samples, size), "attack survival"):
+        theta = law.sample(min(size, samples - start), generator)
+        survived += attack.survives(network, theta, properties).sum(0)
+    return Estimate("attack-survival", rule, survived, samples)
 
 
 def _accepted(

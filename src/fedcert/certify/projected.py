@@ -62,14 +62,51 @@ def certify_projected_directly(
         inner = silent if len(tuples) > 1 else track
         lower = lower_bound(network, deployed, properties, inner)
         lowers.append(lower)
-        uppers.append(torch.maximum(lower, upper_bound(network, deployed, properties, attack)))
+        uppers.append(upper_bound(network, deployed, properties, attack))
         weights.append(weight)
-    share_down = torch.tensor([low for low, _ in weights], dtype=torch.float64, device=properties.C.device)
-    share_up = torch.tensor([high for _, high in weights], dtype=torch.float64, device=properties.C.device)
-    left_out = max(0.0, math.nextafter(1 - sum_down(share_down).item(), 1.0))
-    lower = sum_down(down(torch.stack(lowers, dim=-1) * share_down)).clamp(0.0, 1.0)
-    upper = up(sum_up(up(torch.stack(uppers, dim=-1) * share_up)) + left_out).clamp(0.0, 1.0)
+    lower, upper = mixed_lower(lowers, weights), mixed_upper(uppers, weights)
     return Certificate(Claim("direct", rule.name, EVENTS), lower, torch.maximum(lower, upper))
+
+
+def certify_projected_locally(
+    laws: Sequence[Law], rule: str, network: Network, properties: Properties, track: Tracker = silent
+) -> Certificate:
+    """The mean over clients of the bounds of their own models, which are deployed nowhere.
+
+    Args:
+        laws: the clients' posteriors.
+        rule: the deployed rule's name, for the table; the bound does not depend on it.
+        network: f_θ.
+        properties: the properties to prove.
+        track: shows progress.
+    """
+    own = []
+    for law in track(laws, "certifying clients", len(laws)):
+        found = [(lower_bound(network, c, properties), w) for (c,), w in component_tuples([law], TUPLES)]
+        own.append(mixed_lower([lower for lower, _ in found], [weight for _, weight in found]))
+    mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
+    return Certificate(Claim("local", rule, EVENTS), mean)
+
+
+def mixed_lower(
+    lowers: Sequence[Float64[Tensor, "P"]], weights: Sequence[tuple[float, float]]
+) -> Float64[Tensor, "P"]:
+    """Σ_k π_k L_k, rounded down, from bounds of the π_k."""
+    if len(lowers) == 1 and weights[0] == (1.0, 1.0):
+        return lowers[0]
+    share = torch.tensor([low for low, _ in weights], dtype=torch.float64, device=lowers[0].device)
+    return sum_down(down(torch.stack(list(lowers), dim=-1) * share)).clamp(0.0, 1.0)
+
+
+def mixed_upper(
+    uppers: Sequence[Float64[Tensor, "P"]], weights: Sequence[tuple[float, float]]
+) -> Float64[Tensor, "P"]:
+    """Σ_k π_k U_k, rounded up, from bounds of the π_k; what they leave out counts fully."""
+    if len(uppers) == 1 and weights[0] == (1.0, 1.0):
+        return uppers[0]
+    low, high = torch.tensor(list(weights), dtype=torch.float64, device=uppers[0].device).unbind(-1)
+    left_out = up(1 - sum_down(low)).clamp(min=0.0)
+    return up(sum_up(up(torch.stack(list(uppers), dim=-1) * high)) + left_out).clamp(0.0, 1.0)
 
 
 def lower_bound(

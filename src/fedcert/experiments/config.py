@@ -1,4 +1,4 @@
-"""The configuration of a run; the defaults are the paper's protocol on the embedded digits."""
+"""The configuration of a run; `--preset paper` is the paper's protocol."""
 
 import json
 import tomllib
@@ -27,7 +27,9 @@ from fedcert.laws import LARGEST, SMALLEST
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 
 DIGITS_EPOCHS = 50
-EventsName = Literal["paper-box", "box"]
+EventsName = Literal["paper-box", "box", "projected"]
+PRESETS: dict[str, dict[str, Any]] = {"paper": {"scale": 1e-5, "events": ("paper-box",)}}
+"""Settings under a name: the paper fixes the posterior scale and knows one family of events."""
 
 
 def _split(value: object) -> object:
@@ -64,7 +66,7 @@ class RunConfig(BaseModel):
     concentration: PositiveFloat = 10.0
     hidden: Annotated[tuple[PositiveInt, ...], BeforeValidator(_split)] = (64,)
     training: BayesByBackprop = BayesByBackprop()
-    scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = 1e-5
+    scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = "learned"
     rule: RuleName = "fedavg"
     weights: Annotated[WeightsName | tuple[FiniteFloat, ...], BeforeValidator(_weights)] = "uniform"
     trim: NonNegativeInt = 1
@@ -72,6 +74,7 @@ class RunConfig(BaseModel):
     events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = (
         "paper-box",
         "box",
+        "projected",
     )
     properties: PositiveInt = 50
     epsilon: NonNegativeFloat = 1e-3
@@ -88,6 +91,7 @@ class RunConfig(BaseModel):
     budget: PositiveInt = 20_000
     screen: bool = True
     mc_samples: PositiveInt = 300
+    attack_samples: PositiveInt = 300
     aggregate_samples: PositiveInt = 3_000
     seed: NonNegativeInt = 0
     device: str = "cpu"
@@ -112,14 +116,17 @@ class RunConfig(BaseModel):
         return value
 
 
-def load_config(path: Path | None, overrides: dict[str, Any]) -> RunConfig:
-    """The configuration in a file, with options overriding it.
+def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None = None) -> RunConfig:
+    """The configuration in a file, over that of a preset, with options overriding both.
 
     Args:
         path: a TOML file, or a result.json whose run is to be repeated; None for the defaults.
         overrides: the values given as options.
+        preset: the name of a preset.
     """
-    values = {} if path is None else _read(path)
+    if preset is not None and preset not in PRESETS:
+        raise InvalidConfig(f"preset: known are {', '.join(PRESETS)} (given {preset!r})")
+    values = PRESETS.get(preset or "", {}) | ({} if path is None else _read(path))
     try:
         return RunConfig.model_validate(values | overrides)
     except ValidationError as error:

@@ -15,7 +15,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from fedcert.certificate import percent_down
+from fedcert.certificate import percent_down, percent_up
 from fedcert.progress import Tracker
 
 T = TypeVar("T")
@@ -57,24 +57,35 @@ def summary_table(summary: dict[str, Any]) -> Table:
     table = Table(
         title=f"{config['dataset']}, {config['clients']} clients, hidden {hidden},"
         f" scale {config['scale']}, {config['properties']} properties",
-        caption="certified: proven lower bound, mean over properties;\n"
-        "MC–IBP: an estimate; accuracy: of the posterior-mean model",
+        caption="certified: proven bounds [L, U] of the mean over the properties, or L alone\n"
+        "MC–IBP, survival under attack: estimates; accuracy: of the mean model",
         padding=(0, 1, 0, 0),  # the longest names fit 80 columns
     )
     for name in ("claim", "rule", "events"):
         table.add_column(name, no_wrap=True)
-    for name in ("certified", "MC–IBP", "accuracy", "seconds"):
+    for name in ("certified, %", "MC–IBP", "attack", "accuracy", "s"):
         table.add_column(name, justify="right", no_wrap=True)
-    mc = {e["rule"]: e["value"] for e in summary["estimates"] if e["name"] == "mc-ibp"}
+    estimates = {(e["name"], e["rule"]): e["value"] for e in summary["estimates"]}
     for row in summary["summary"]:
         rule = row["rule"] if row["claim"] != "local" else None  # local speaks of no deployed model
         table.add_row(
             row["claim"],
             row["rule"],
             row["events"],
-            percent_down(row["lower"]),
-            f"{100 * mc[rule]:.2f} %" if rule in mc else "–",
-            f"{100 * summary['accuracy_by_rule'][rule]:.1f} %" if rule else "–",
-            f"{row['seconds']:.2f}",
+            bounds(row["lower"], row["upper"]),
+            _percent(estimates.get(("mc-ibp", rule))),
+            _percent(estimates.get(("attack-survival", rule))),
+            _percent(summary["accuracy_by_rule"].get(rule)),
+            f"{row['seconds']:.1f}",
         )
     return table
+
+
+def bounds(lower: float, upper: float | None) -> str:
+    """Proven bounds in per cent, rounded outward."""
+    least = percent_down(lower).removesuffix(" %")
+    return least if upper is None else f"[{least}, {percent_up(upper).removesuffix(' %')}]"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.2f}"

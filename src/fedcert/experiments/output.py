@@ -66,7 +66,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
                 "rule": certificate.claim.rule,
                 "events": certificate.claim.events,
                 "lower": certificate.mean_lower,
-                "upper": None,
+                "upper": certificate.mean_upper,
                 "properties": len(certificate.lower),
                 "seconds": seconds,
             }
@@ -93,9 +93,12 @@ def properties_table(result: RunResult) -> str:
     writer.writerow(["property", "label", "claim", "rule", "events", "lower", "upper"])
     for certificate, _ in result.certificates:
         claim = certificate.claim
-        for i, lower in enumerate(certificate.lower.tolist()):
+        uppers = [""] * len(certificate.lower)
+        if certificate.upper is not None:
+            uppers = [repr(upper) for upper in certificate.upper.tolist()]
+        for i, (lower, upper) in enumerate(zip(certificate.lower.tolist(), uppers, strict=True)):
             label = int(result.inputs.label[i])
-            writer.writerow([i, label, claim.kind, claim.rule, claim.events, repr(lower), ""])
+            writer.writerow([i, label, claim.kind, claim.rule, claim.events, repr(lower), upper])
     return text.getvalue()
 
 

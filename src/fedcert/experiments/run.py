@@ -9,9 +9,12 @@ from torch import Tensor
 
 from fedcert.certificate import Certificate, Estimate
 from fedcert.certify.box import certify_boxes, certify_boxes_directly, certify_boxes_locally
+from fedcert.certify.projected import EVENTS as PROJECTED
+from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
+from fedcert.certify.projected_transported import certify_projected
 from fedcert.data import Split, load
 from fedcert.data.partition import dirichlet_partition
-from fedcert.estimates import aggregated_sampling, mc_ibp
+from fedcert.estimates import aggregated_sampling, attack_survival, mc_ibp
 from fedcert.events.cells import Cells
 from fedcert.events.mean_box import MeanBox
 from fedcert.events.paper_box import PaperBox
@@ -24,7 +27,7 @@ from fedcert.networks import Network, mlp
 from fedcert.progress import Tracker, silent
 from fedcert.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, GaussianRule
+from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
 from fedcert.verifiers import AnyOf, Safe
 from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verifiers.linear import LinearVerifier
@@ -194,6 +197,7 @@ def certify(
     deployed = rules[config.rule]
     laws = [message.law for message in messages]
     others = [rule for name, rule in rules.items() if name != config.rule and isinstance(rule, GaussianRule)]
+    with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
     if PaperBox.name in config.events:
         events = paper_box(config)
         centers = stream(config.seed, "direct")
@@ -204,9 +208,15 @@ def certify(
         tight = Safe(safe.network, safe.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
         yield certify_boxes_locally(laws, deployed.name, tight, MeanBox(), track)
         yield certify_boxes(laws, deployed, tight, MeanBox(), track=track)
-        with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
         for rule in with_law:
             yield certify_boxes_directly(laws, rule, tight, MeanBox(), track)
+    if PROJECTED in config.events:
+        network, properties = safe.network, safe.properties
+        yield certify_projected_locally(laws, deployed.name, network, properties, track)
+        if isinstance(deployed, LinearRule | WeightedAverage):
+            yield certify_projected(laws, deployed, network, properties, track=track)
+        for rule in with_law:
+            yield certify_projected_directly(laws, rule, network, properties, track=track)
 
 
 def sample(
@@ -216,11 +226,20 @@ def sample(
     safe: Safe,
     track: Tracker = silent,
 ) -> Iterator[Estimate]:
-    """MC–IBP under the law of every rule that has one, and joint client draws through the deployed rule."""
+    """MC–IBP and attack survival under the law of every rule that has one, and joint client draws."""
     for name, rule in rules.items():
         if isinstance(rule, GaussianRule):
-            generator = stream(config.seed, "mc-ibp")
-            yield mc_ibp(rule.pushforward(laws), safe, name, config.mc_samples, generator, track)
+            law = rule.pushforward(laws)
+            yield mc_ibp(law, safe, name, config.mc_samples, stream(config.seed, "mc-ibp"), track)
+            yield attack_survival(
+                law,
+                safe.network,
+                safe.properties,
+                name,
+                config.attack_samples,
+                stream(config.seed, "attack-survival"),
+                track=track,
+            )
     yield aggregated_sampling(
         laws,
         rules[config.rule],

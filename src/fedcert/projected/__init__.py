@@ -6,7 +6,8 @@ a given h, however many weights there are (docs/soundness.md, section 9). The da
     layers     a Gaussian law, layer by layer
     rectified  relu(μ + t Z): the activations of the first hidden layer at the centre of the region
     spread     how far the region moves a pre-activation from its value at the centre
-    centre     backward linear bounds at the centre: a linear form in the first activations, plus noise
+    relaxation lines instead of a ReLU
+    centre     backward linear bounds: a linear form in the first activations at the centre, plus noise
     chernoff   tails and quantiles of such a form from its exponential moments
     inversion  its tail from its characteristic function, exact up to a charged error
     bound      all together: an upper bound of the probability that a property is violated

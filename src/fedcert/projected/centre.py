@@ -26,6 +26,7 @@ from torch import Tensor
 from fedcert.numerics import above, down, rounding_error, up
 from fedcert.projected.layers import FARTHEST, NoisyLayer
 from fedcert.projected.rectified import Rectified, second_moment
+from fedcert.projected.relaxation import through_relu
 from fedcert.projected.spread import Activations, Spread, movement_of_inputs, noise_over, read
 
 
@@ -131,19 +132,10 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[NoisyLayer], kn
             break
         before = known.hidden[depth - 2]
         later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.deviating))
-        low, high = before.lower.unsqueeze(-2), before.upper.unsqueeze(-2)
-        stable = (low >= 0) | (high <= 0)
-        below = ((low >= 0) | (high > -low)).to(low.dtype)
-        slope = torch.where(low >= 0, 1.0, torch.where(high <= 0, 0.0, high / (high - low))).clamp(0, 1)
-        height = torch.maximum(up(-slope * low), up(up(1 - slope) * high)).clamp(min=0.0)
-        height = torch.where(stable, 0.0, height)
-        falling = coefficient.clamp(max=0.0)
-        drop = (falling * height).sum(-1)
-        constant, magnitude = constant + drop, magnitude + drop.abs()
-        rounded = torch.where(stable, 0.0, falling.abs() * slope * torch.maximum(low.abs(), high.abs()))
-        error = error + (coefficient_error * before.ceiling.unsqueeze(-2)).sum(-1)
-        error = error + rounding_error(8, rounded.sum(-1)) + rounding_error(size, drop.abs())
-        rows = coefficient.clamp(min=0.0) * below + falling * slope
+        rows, drop, charge = through_relu(
+            coefficient, coefficient_error, before.lower, before.upper, before.ceiling
+        )
+        constant, magnitude, error = constant + drop, magnitude + drop.abs(), error + charge
 
     first, spread = known.first, known.spreads[0]
     inexact = coefficient_error + FARTHEST * layer.looseness(noise)

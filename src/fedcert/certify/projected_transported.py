@@ -1,0 +1,94 @@
+"""Transported certificates from projected events: cells of the clients' own projections."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.certificate import Certificate, Claim
+from fedcert.certify.projected import EVENTS, TUPLES, component_tuples, mixed_lower
+from fedcert.errors import ShapeMismatch
+from fedcert.laws import SMALLEST, DiagonalGaussian, Law
+from fedcert.networks import Network
+from fedcert.numerics import down, require_gradual_underflow
+from fedcert.progress import Tracker, silent
+from fedcert.projected.chain import Conditional, Federation, Reference, Static, chained_violation
+from fedcert.projected.layers import noisy_layers
+from fedcert.projected.tails import Cells, Projections
+from fedcert.properties import Properties
+from fedcert.rules import LinearRule, WeightedAverage
+
+TRIALS: tuple[tuple[Reference, float, float], ...] = (
+    (Conditional(), 1e-5, 1e-8),
+    (Conditional(), 1e-4, 1e-7),
+    (Conditional(), 1e-6, 1e-9),
+    (Static(), 1e-5, 1e-8),
+)
+"""References and failure probabilities that are tried; the best one counts, property by property."""
+PROPERTIES = 25  # that are worked on at a time
+
+
+def certify_projected(
+    laws: Sequence[Law],
+    rule: LinearRule | WeightedAverage,
+    network: Network,
+    properties: Properties,
+    projections: Projections | None = None,
+    budget: int = TUPLES,
+    track: Tracker = silent,
+) -> Certificate:
+    """L ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) from events of the clients' own laws, for each property.
+
+    All that the network sees of the weights are projections Σ_i w_i P_i, P_i one of client i's weights. On
+    each client's events the deployed network keeps its margins; tuples of cells are disjoint, and their
+    masses multiply since clients are independent. A tuple of mixture components is one Gaussian problem.
+
+    Args:
+        laws: the clients' posteriors, Gaussians or mixtures of them.
+        rule: the deployed rule, linear in each client's parameters.
+        network: f_θ.
+        properties: the properties to prove.
+        projections: slabs, cells or their limit; 512 cells a client where None.
+        budget: the most tuples of components that are bounded.
+        track: shows progress.
+    """
+    if len(laws) != rule.clients:
+        raise ShapeMismatch(f"laws of {len(laws)} clients, a rule for {rule.clients}")
+    require_gradual_underflow()
+    linear = rule if isinstance(rule, LinearRule) else rule.linear
+    projections = projections or Cells()
+    lowers, weights = [], []
+    for components, weight in component_tuples(laws, budget):
+        federation = _federation(components, linear, network)
+        parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
+        found = [
+            _best_trial(federation, properties[part], projections)
+            for part in track(parts, "transporting projections")
+        ]
+        lowers.append(torch.cat(found))
+        weights.append(weight)
+    return Certificate(Claim("transported", rule.name, EVENTS), mixed_lower(lowers, weights))
+
+
+def _best_trial(
+    federation: Federation, properties: Properties, projections: Projections
+) -> Float64[Tensor, "P"]:
+    """The largest of the bounds that the trials give, for each property."""
+    ones = torch.ones_like(properties.d[:, 0])
+    found = [
+        chained_violation(federation, properties, ranges * ones, failure * ones, reference, projections)
+        for reference, ranges, failure in TRIALS
+    ]
+    least = torch.stack([violation.probability for violation in found]).amin(0)
+    return down(1 - least).clamp(min=0.0)
+
+
+def _federation(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:
+    """The deployed layers, and the clients' w_i σ_i: rounded, which the scale's error allows for."""
+    shares = [
+        DiagonalGaussian(law.loc, (weight.abs() * law.scale).clamp(min=SMALLEST), None, 2.0**-50)
+        for weight, law in zip(rule.weights, laws, strict=True)
+    ]
+    deployed = noisy_layers(network, rule.pushforward(laws))
+    return Federation(deployed, [noisy_layers(network, share) for share in shares])

@@ -1,0 +1,309 @@
+"""Projected events in which every ReLU is a line, so that all noise is a sum of scalar projections.
+
+    B·a_l(x) ≥ g + Σ_l' N_l'    for all x in X,    N_l' = B_l'·(W̃_l' h_ref + b̃_l'),
+
+with two choices of the reference h_ref (docs/soundness.md, section 9):
+
+- `Conditional`: h_ref = h_{l'−1}(x_c), random. N_l' is Gaussian given the layers before, of a deviation that
+  is bounded on their events; the sum is a martingale, the value of a Brownian motion at a random time of at
+  most s² = Σ s_l'², and by the reflection principle Pr(Σ N_l' ≤ −g) ≤ 2 Q(g / s).
+- `Static`: h_ref = c, the centre of the activations' range. All N_l' are independent and Gaussian, so that
+  Pr(Σ N_l' ≤ −g) = Q(g / s), but all of h(x) − c, noise included, adds to what is lost to W̃ (h(x) − c).
+
+Scalar projections are what clients can cut into cells: this is the form that is transported.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.numerics import above, down, rounding_error, up
+from fedcert.projected.bound import Violation
+from fedcert.projected.centre import conditional_deviation
+from fedcert.projected.layers import BEYOND, NoisyLayer
+from fedcert.projected.rectified import first_activations
+from fedcert.projected.relaxation import through_relu
+from fedcert.projected.spread import (
+    Spread,
+    concentration,
+    concentration_width,
+    movement,
+    movement_of_inputs,
+    noise_over,
+    noise_over_inputs,
+    read,
+    rounded_centre,
+)
+from fedcert.projected.tails import Limit, Projections, total
+from fedcert.properties import Properties
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """A hidden layer on its events: bounds over the region, and its law at the centre given those before.
+
+    Attributes:
+        lower: of the pre-activations, over the region.
+        upper: of the pre-activations, over the region.
+        mean: upper bounds of the conditional means at the centre.
+        deviation: upper bounds of the conditional deviations at the centre.
+        ceiling: crude bounds of the activations.
+        spread: how far the region moves the layer.
+    """
+
+    lower: Float64[Tensor, "P m"]
+    upper: Float64[Tensor, "P m"]
+    mean: Float64[Tensor, "P m"]
+    deviation: Float64[Tensor, "P m"]
+    ceiling: Float64[Tensor, "P m"]
+    spread: Spread
+
+
+@dataclass(frozen=True)
+class Federation:
+    """The deployed network, and each client's share of its noise.
+
+    Attributes:
+        deployed: the layers under the deployed law.
+        clients: the layers with each client's weighted scales; their squares add up to the deployed ones.
+    """
+
+    deployed: Sequence[NoisyLayer]
+    clients: Sequence[Sequence[NoisyLayer]]
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """Where the noise of the layers beyond the first is taken."""
+
+    @property
+    def factor(self) -> float:
+        """What the tail of the noise exceeds the Gaussian one by, at most."""
+        ...
+
+    def deviation(
+        self,
+        noise: Float64[Tensor, "P R k"],
+        bias_noise: Float64[Tensor, "P R"],
+        before: Ranges,
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviation of a row's noise at the reference."""
+        ...
+
+    def lost(
+        self,
+        depth: int,
+        layers: Sequence[NoisyLayer],
+        radius: Float64[Tensor, "P p"],
+        before: Sequence[Ranges],
+        noise: Float64[Tensor, "P R k"],
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """Bounds of a row's noise between the reference and any point of the region."""
+        ...
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """h_ref = h(x_c), the random activations at the centre."""
+
+    @property
+    def factor(self) -> float:
+        """2, by the reflection principle."""
+        return 2.0
+
+    def deviation(
+        self,
+        noise: Float64[Tensor, "P R k"],
+        bias_noise: Float64[Tensor, "P R"],
+        before: Ranges,
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """√(Σ_k r_k² h_k² + r_b²), on an event of concentration."""
+        return conditional_deviation(noise, bias_noise, before.mean, before.deviation, u)
+
+    def lost(
+        self,
+        depth: int,
+        layers: Sequence[NoisyLayer],
+        radius: Float64[Tensor, "P p"],
+        before: Sequence[Ranges],
+        noise: Float64[Tensor, "P R k"],
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """sup_x |N·(h(x) − h(x_c))|: only the input region drives it."""
+        return noise_over(read(depth, layers, radius, [own.spread for own in before]), noise, u)
+
+
+@dataclass(frozen=True)
+class Static:
+    """h_ref = c, the centre of the activations' range."""
+
+    @property
+    def factor(self) -> float:
+        """1: the sum is Gaussian."""
+        return 1.0
+
+    def deviation(
+        self,
+        noise: Float64[Tensor, "P R k"],
+        bias_noise: Float64[Tensor, "P R"],
+        before: Ranges,
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """√(Σ_k r_k² c_k² + r_b²)."""
+        centre, _ = self._middle(before)
+        at = noise * centre.unsqueeze(-2)
+        square = (at * at).sum(-1) + bias_noise * bias_noise
+        return up(above(square, noise.shape[-1] + 4).sqrt())
+
+    def lost(
+        self,
+        depth: int,
+        layers: Sequence[NoisyLayer],
+        radius: Float64[Tensor, "P p"],
+        before: Sequence[Ranges],
+        noise: Float64[Tensor, "P R k"],
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """Σ_k |N_k| ρ_k for |h_k(x) − c_k| ≤ ρ_k."""
+        _, half = self._middle(before[depth - 1])
+        return noise_over_inputs(half, noise, u)
+
+    def _middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
+        low, high = before.lower.clamp(min=0.0), before.upper.clamp(min=0.0)
+        centre = (low + high) / 2
+        return centre, up(torch.maximum(high - centre, centre - low))
+
+
+def chained_violation(
+    federation: Federation,
+    properties: Properties,
+    ranges: Float64[Tensor, "P"],
+    failure: Float64[Tensor, "P"],
+    reference: Reference | None = None,
+    projections: Projections | None = None,
+) -> Violation:
+    """Bound the probability that C f(x) + d < 0 somewhere in a property's region.
+
+    Args:
+        federation: the network, its law, and the clients' shares of the noise.
+        properties: P properties.
+        ranges: about the failure probability of one side of one neuron's range.
+        failure: that of one event of concentration.
+        reference: where the noise is taken; at the random activations where None.
+        projections: how sums of the clients' projections are bounded; by their law where None.
+    """
+    chain = _Chain(federation, properties, failure, reference or Conditional(), projections or Limit())
+    kappa = -torch.special.ndtri(ranges)
+    for depth in range(len(federation.deployed) - 1):
+        chain.add_layer(depth, kappa)
+    return chain.margins(properties)
+
+
+class _Chain:
+    """The pass through the layers: what is known so far, and its price."""
+
+    def __init__(
+        self,
+        federation: Federation,
+        properties: Properties,
+        failure: Float64[Tensor, "P"],
+        reference: Reference,
+        projections: Projections,
+    ) -> None:
+        self.layers, self.clients = federation.deployed, federation.clients
+        self.reference, self.projections = reference, projections
+        self.centre, self.radius = rounded_centre(properties.regions.lower, properties.regions.upper)
+        self.u = concentration_width(failure)
+        self.event = concentration(self.u)
+        self.price = torch.full_like(failure, BEYOND)
+        self.known: list[Ranges] = []
+        self.first = first_activations(self.layers[0], self.centre)
+        self.first_shares = [first_activations(own[0], self.centre).deviation for own in self.clients]
+
+    def add_layer(self, depth: int, kappa: Float64[Tensor, "P"]) -> None:
+        """Learn the ranges of one more hidden layer."""
+        layer = self.layers[depth]
+        unit = torch.eye(layer.outputs, dtype=kappa.dtype, device=kappa.device).expand(len(kappa), -1, -1)
+        constant, noise = self.form(torch.cat([unit, -unit], dim=-2), depth)
+        low, minus_high = self._lowered(constant, noise, kappa).chunk(2, dim=-1)
+        deviation = total(noise[0][:, : layer.outputs])
+        if depth == 0:
+            mean = up(self.first.mean + self.first.error)
+        else:
+            mean = -self._lowered(
+                constant[:, layer.outputs :], [n[:, layer.outputs :] for n in noise[1:]], kappa
+            )
+        spreads = [ranges.spread for ranges in self.known]
+        moved = movement(unit, self.layers[: depth + 1], self.radius, spreads, self.u)
+        slope = torch.where(low >= 0, 1.0, torch.where(minus_high >= 0, 0.0, 0.5))
+        before = self.known[-1].ceiling if depth else self.centre.abs() + self.radius
+        ceiling = layer.ceiling(up(before))
+        self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, Spread(moved, slope)))
+        factor = self.reference.factor if depth else 1.0
+        side = factor * self.projections.price(kappa, len(self.clients))
+        events = 3 * (2 * depth + 1) + 2 * depth * len(self.clients)
+        self.price = self.price + layer.outputs * (3 * side + events * self.event)
+
+    def margins(self, properties: Properties) -> Violation:
+        """The tails of the constraints, and the price of all events."""
+        constant, noise = self.form(properties.C, len(self.layers) - 1)
+        depth = len(self.layers) - 1
+        events = 2 * depth + 1 + depth * len(self.clients)
+        price = self.price + properties.C.shape[-2] * events * self.event
+        shares = total(torch.stack(noise, dim=-1))
+        tails = self.projections.tail(down(constant + properties.d), shares)
+        factor = 1.0 if depth == 0 else self.reference.factor
+        return Violation(up(factor * tails).clamp(max=1.0), above(price, 32 * len(self.layers)))
+
+    def form(
+        self, rows: Float64[Tensor, "P R m"], depth: int
+    ) -> tuple[Float64[Tensor, "P R"], list[Float64[Tensor, "P R n"]]]:
+        """g, and for each layer from layers[depth] down the deviations of the clients' projections."""
+        constant = error = magnitude = torch.zeros_like(rows[..., 0])
+        deviations: list[Tensor] = []
+        for place in reversed(range(1, depth + 1)):
+            layer, before = self.layers[place], self.known[place - 1]
+            offset, offset_error = layer.offset(rows)
+            noise, _ = layer.deviations(rows)
+            lost = self.reference.lost(place, self.layers, self.radius, self.known, noise, self.u)
+            shares = [
+                self.reference.deviation(*own[place].deviations(rows), before, self.u) for own in self.clients
+            ]
+            deviations.append(torch.stack(shares, dim=-1))
+            coefficient, coefficient_error = layer.product(rows)
+            rows, drop, charge = through_relu(
+                coefficient, coefficient_error, before.lower, before.upper, before.ceiling
+            )
+            constant = constant + offset - lost + drop
+            magnitude = magnitude + offset.abs() + lost + drop.abs()
+            error = error + offset_error + charge
+        mean = self.first.mean.unsqueeze(-2)
+        terms = rows.shape[-1] + 4
+        value = (rows * mean).sum(-1)
+        inexact = (rows.abs() * self.first.error.unsqueeze(-2)).sum(-1)
+        moved = movement_of_inputs(rows, self.layers[0], self.radius, self.u)
+        shares = [
+            up(above((rows * t.unsqueeze(-2)).square().sum(-1), terms).sqrt()) for t in self.first_shares
+        ]
+        deviations.append(torch.stack(shares, dim=-1))
+        size = (rows * mean).abs().sum(-1)
+        magnitude = magnitude + size + moved
+        error = error + inexact + rounding_error(terms, size) + rounding_error(8 * depth + 8, magnitude)
+        return down(constant + value - moved - above(error, 64 * depth + 2 * terms)), deviations
+
+    def _lowered(
+        self,
+        constant: Float64[Tensor, "P R"],
+        noise: list[Float64[Tensor, "P R n"]],
+        kappa: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """G minus the width of the projections' sum: a lower bound but for `price(κ)`."""
+        shares = total(torch.stack(noise, dim=-1))
+        return down(constant - self.projections.width(kappa.unsqueeze(-1).expand_as(constant), shares))

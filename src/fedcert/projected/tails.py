@@ -1,0 +1,173 @@
+"""How a sum of the clients' Gaussian projections is bounded: by a slab each, by cells, or in the limit.
+
+A projection of the deployed noise is a sum Σ_i P_i of one projection a client, independent normals of
+deviation s_i. Pr(Σ_i P_i ≤ −g) is bounded
+
+- by product events {P_i > −κ s_i for all i}, κ = g / Σ_i s_i: nothing is used of a client but one event;
+- by cells: each client's projection is cut into cells [kΔ, (k + 1)Δ); the tuples of cells whose lower
+  ends add up to −g or more are disjoint events inside {Σ P_i ≥ −g}, and a convolution counts them all;
+- in the limit of ever finer cells, by the law of the sum, N(0, Σ_i s_i²).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.gaussian import log_mass_lower, tail_upper
+from fedcert.numerics import above, down, exp_down, gamma, up
+
+REACH = 8.0  # deviations of a projection that the cells cover
+
+
+@runtime_checkable
+class Projections(Protocol):
+    """A way to bound sums of the clients' projections."""
+
+    def tail(
+        self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """An upper bound of Pr(Σ_i P_i ≤ −g), 1 for g ≤ 0."""
+        ...
+
+    def width(
+        self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """A g for which Pr(Σ_i P_i ≤ −g) is at most `price(κ)`."""
+        ...
+
+    def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
+        """What `width` costs."""
+        ...
+
+
+def total(deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
+    """√Σ_i s_i², rounded up."""
+    return up(above((deviations * deviations).sum(-1), deviations.shape[-1] + 2).sqrt())
+
+
+def _normal_tail(z: Float64[Tensor, "*rows"]) -> Float64[Tensor, "*rows"]:
+    """An upper bound of Q(z); 1 for z ≤ 0 and for NaN."""
+    return torch.where(z > 0, tail_upper(z.clamp(min=0.0)), 1.0)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The law of the sum."""
+
+    def tail(
+        self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """Q(g / s)."""
+        return _normal_tail(down(g / total(deviations)))
+
+    def width(
+        self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """κ s."""
+        return up(kappa * total(deviations))
+
+    def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
+        """Q(κ)."""
+        return _normal_tail(kappa)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One slab a client: widths add up linearly, √n times too wide for equal clients."""
+
+    def tail(
+        self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """N Q(g / Σ_i s_i)."""
+        return self.price(down(g / self._sum(deviations)), deviations.shape[-1])
+
+    def width(
+        self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """κ Σ_i s_i."""
+        return up(kappa * self._sum(deviations))
+
+    def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
+        """N Q(κ)."""
+        return up(clients * _normal_tail(kappa)).clamp(max=1.0)
+
+    def _sum(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
+        return above(deviations.sum(-1), deviations.shape[-1])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """K cells a client, at most: tuples of cells are counted by convolution.
+
+    The cells of a client cover its projection from −REACH s_i upwards, with one step Δ for all clients;
+    the last one is unbounded. Every sum lies within nΔ above that of its cells' lower ends.
+
+    Attributes:
+        cells: K.
+        counted_from: tails below this are small enough without counting.
+    """
+
+    cells: int = 512
+    counted_from: float = 1e-9
+
+    def step(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
+        """Δ, so wide that K cells reach REACH deviations on both sides of the widest projection."""
+        return up(2 * REACH * deviations.amax(-1) / max(1, self.cells - 2))
+
+    def tail(
+        self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """One minus the mass of the tuples whose lower ends add up to −g or more, or a bound of that."""
+        clients = deviations.shape[-1]
+        lost = above(clients * self.step(deviations), 2)
+        bound = up(_normal_tail(down(down(g - lost) / total(deviations))) + self._outside(clients))
+        worth = (bound > self.counted_from) & (g > 0)
+        for row in worth.nonzero():
+            index = tuple(row.tolist())
+            counted = self._count(g[index].item(), deviations[index])
+            bound[index] = min(bound[index].item(), counted)
+        return bound.clamp(max=1.0)
+
+    def width(
+        self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
+    ) -> Float64[Tensor, "*rows"]:
+        """κ s + n Δ."""
+        return above(kappa * total(deviations) + deviations.shape[-1] * self.step(deviations), 4)
+
+    def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
+        """Q(κ), and the mass that no cell covers."""
+        return up(_normal_tail(kappa) + self._outside(clients))
+
+    def _outside(self, clients: int) -> float:
+        """N Q(REACH): the mass below all cells."""
+        return clients * tail_upper(torch.tensor(REACH, dtype=torch.float64)).item() * (1 + 2.0**-50)
+
+    def _count(self, g: float, deviations: Float64[Tensor, "n"]) -> float:
+        """1 − Σ over tuples with (Σ_i k_i) Δ ≥ −g of Π_i p_{i,k_i}, masses rounded down, for one row."""
+        step = self.step(deviations)
+        sums = torch.ones(1, dtype=torch.float64)
+        lowest = 0
+        for s in deviations.cpu():
+            first = int(torch.ceil(REACH * s / step.cpu()).item())
+            edges = torch.arange(-first, first + 1, dtype=torch.float64) * step.cpu()
+            # a cell [a, b) in standard units, shrunk by what rounding may have done to its ends
+            a = edges / s
+            lower = a + 4 * 2.0**-53 * a.abs()
+            upper = torch.cat([(a - 4 * 2.0**-53 * a.abs())[1:], torch.full((1,), torch.inf, dtype=a.dtype)])
+            masses = exp_down(log_mass_lower(lower, upper.maximum(lower)))
+            sums = _convolve_down(sums, masses)
+            lowest -= first
+        ends = torch.arange(lowest, lowest + len(sums), dtype=torch.float64)
+        reached = down(ends * step.cpu()) >= -g
+        counted = sums[reached].sum() * (1 - gamma(2 * len(sums)))
+        return min(1.0, up(1 - down(counted)).item())
+
+
+def _convolve_down(a: Float64[Tensor, "A"], b: Float64[Tensor, "B"]) -> Float64[Tensor, "A_plus_B_minus_1"]:
+    """The convolution of two histograms, rounded down: all terms are non-negative."""
+    padded = torch.nn.functional.pad(a, (len(b) - 1, len(b) - 1))
+    found = padded.unfold(0, len(b), 1) @ b.flip(0)
+    return (found * (1 - gamma(2 * len(b) + 4))).clamp(min=0.0)

@@ -1,0 +1,98 @@
+import pytest
+import torch
+from problems import normal, uniform
+
+from fedcert.box import Box
+from fedcert.laws import DiagonalGaussian
+from fedcert.networks import mlp
+from fedcert.projected import split as splitting
+from fedcert.projected.bound import Split, violation
+from fedcert.projected.layers import NoisyLayer, noisy_layers
+from fedcert.projected.split import STARTS, least_violation
+from fedcert.properties import Properties
+from fedcert.randomness import stream
+
+
+def make_problem(seed: int, widths: tuple[int, ...], count: int = 3) -> tuple[list[NoisyLayer], Properties]:
+    """Some properties are almost surely safe, some almost never, some in between."""
+    generator = stream(seed, "split")
+    network = mlp(*widths)
+    loc = 2 * network.initialise(generator).double()
+    law = DiagonalGaussian(loc, 0.03 * (0.2 + uniform(generator, len(loc))))
+    centres, C = normal(generator, count, widths[0]), normal(generator, count, 1, widths[-1])
+    theta = law.loc + law.scale * normal(generator, 500, network.parameters)
+    margins = (network(theta, centres).unsqueeze(-2) * C).sum(-1)
+    sigmas = torch.linspace(1.0, 8.0, count, dtype=torch.float64).unsqueeze(-1)
+    d = sigmas * margins.std(0) - margins.mean(0)
+    return noisy_layers(network, law), Properties(Box.around(centres, 1e-3), C, d)
+
+
+def start_split(start: tuple[float, float, float], hidden: int, count: int) -> Split:
+    ones = torch.ones(count, dtype=torch.float64)
+    ranges, movement, deviation = (failure * ones for failure in start)
+    return Split(ranges.unsqueeze(-1).repeat(1, max(1, hidden)), movement, deviation)
+
+
+@pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2)])
+def test_the_search_is_never_worse_than_where_it_starts(widths: tuple[int, ...]) -> None:
+    layers, properties = make_problem(0, widths)
+    found, _ = least_violation(layers, properties)
+    for start in STARTS:
+        split = start_split(start, len(layers) - 1, len(properties))
+        assert (found.probability <= violation(layers, properties, split).probability).all()
+
+
+@pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2)])
+def test_the_split_that_was_found_gives_the_violation_that_was_found(widths: tuple[int, ...]) -> None:
+    layers, properties = make_problem(1, widths)
+    found, split = least_violation(layers, properties)
+    again = violation(layers, properties, split)
+    assert torch.allclose(found.probability, again.probability, rtol=1e-9)
+    assert torch.allclose(found.events, again.events, rtol=1e-9)
+    assert torch.allclose(found.tails, again.tails, rtol=1e-6, atol=1e-12)
+    assert split.ranges.shape == (len(properties), max(1, len(layers) - 1))
+
+
+def test_the_search_gains_something() -> None:
+    layers, properties = make_problem(2, (3, 6, 2), count=6)
+    found, _ = least_violation(layers, properties)
+    starts = [
+        violation(layers, properties, start_split(start, 1, len(properties))).probability for start in STARTS
+    ]
+    assert (found.probability < torch.stack(starts).amin(0)).any()
+
+
+@pytest.mark.parametrize("widths", [(3, 2), (3, 5, 4, 2)])
+def test_the_search_in_parts_finds_what_the_whole_one_does(widths, monkeypatch) -> None:
+    layers, properties = make_problem(3, widths, count=4)
+    whole, whole_split = least_violation(layers, properties)
+    calls: list[int] = []
+
+    def track(parts, _description):
+        calls.append(len(list(parts)))
+        return parts
+
+    monkeypatch.setattr(splitting, "ELEMENTS", 1)
+    parts, parts_split = least_violation(layers, properties, track)
+    assert calls == [4]
+    assert torch.allclose(whole.probability, parts.probability, rtol=1e-9)
+    assert torch.allclose(whole.events, parts.events, rtol=1e-9)
+    for name in ("ranges", "movement", "deviation"):
+        assert torch.allclose(getattr(whole_split, name), getattr(parts_split, name), rtol=1e-12)
+
+
+def test_parts_hold_every_property_once(monkeypatch) -> None:
+    layers, _ = make_problem(4, (3, 5, 4, 2))
+    for elements in (1, 40, 100, 2**22):
+        monkeypatch.setattr(splitting, "ELEMENTS", elements)
+        places = [p for part in splitting._parts(layers, 7) for p in range(7)[part]]
+        assert places == list(range(7))
+
+
+def test_probabilities_below_good_enough_are_not_searched(monkeypatch) -> None:
+    layers, properties = make_problem(5, (3, 6, 2))
+    monkeypatch.setattr(splitting, "GOOD_ENOUGH", 2.0)
+    found, split = least_violation(layers, properties)
+    starts = [violation(layers, properties, start_split(s, 1, len(properties))).probability for s in STARTS]
+    assert torch.equal(found.probability, torch.stack(starts).amin(0))
+    assert set(split.movement.tolist()) <= {movement for _, movement, _ in STARTS}
