@@ -51,9 +51,9 @@ class Problem:
         noise = normal(self.generator, count, self.network.parameters)
         theta = self.law.loc + self.law.scale * noise
         signs = torch.tensor(
-            list(itertools.product([-1.0, 0.0, 1.0], repeat=self.centre.shape[-1])), dtype=torch.float64
+            list(itertools.product([-1.0, 1.0], repeat=self.centre.shape[-1])), dtype=torch.float64
         )
-        points = self.centre + radius * signs
+        points = torch.cat([self.centre, self.centre + radius * signs])
         return (self.network(theta, points) @ self.C[0].mT).amin(1)
 
 
@@ -120,11 +120,11 @@ def test_more_constraints_cost_no_more_than_their_sum() -> None:
 
 
 @pytest.mark.parametrize("sigmas", [0.7, 1.5, 2.5])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_network_of_two_layers_is_as_safe_at_a_point_as_samples_are(seed: int, sigmas: float) -> None:
     """At radius zero nothing is lost but the failure of events: the bound lies within the interval."""
     problem = make_problem(seed, (3, 8, 2), 0.2)
-    margins = sampled_at_centre(problem, 30_000)
+    margins = sampled_at_centre(problem, 20_000)
     d = (sigmas * margins.std(0) - margins.mean(0)).unsqueeze(0)
     low, high = clopper_pearson(int(((margins + d[0]) < 0).sum()), len(margins), 1 - 1e-6)
     found = probability(problem, problem.properties(0.0, d))
@@ -147,7 +147,7 @@ def test_a_clearly_safe_network_is_certified_and_a_clearly_unsafe_one_is_not(dep
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_violations_grow_with_the_region(seed: int, depth: int) -> None:
     problem = make_problem(seed, (3, *[5] * (depth - 1), 2), 0.03)
     margins = sampled_at_centre(problem, 2_000)
@@ -168,11 +168,11 @@ def test_attacks_succeed_no_more_often_than_the_bound_says(seed: int, depth: int
     scale = (0.01, 0.03, 0.1, 0.3)[int(4 * uniform(generator, 1))]
     radius = (0.0, 1e-3, 0.02)[int(3 * uniform(generator, 1))]
     problem = make_problem(seed + 100 * depth, (2, *[5] * (depth - 1), 2), scale, constraints)
-    margins, fresh = problem.margins(radius, 1_000), problem.margins(radius, 1_000)
+    margins, fresh = problem.margins(radius, 800), problem.margins(radius, 800)
     d = -margins.quantile((0.01, 0.05, 0.3)[seed % 3], dim=0).unsqueeze(0)
     failures = int(((fresh + d) < 0).any(-1).sum())
     low, _ = clopper_pearson(failures, len(fresh), 1 - 1e-7)
-    for numbers in SPLITS:
+    for numbers in (SPLITS[0], SPLITS[1 + seed % 4]):
         split = make_split(1, depth - 1, *numbers)
         assert low <= probability(problem, problem.properties(radius, d), split)
 
@@ -181,7 +181,7 @@ def test_attacks_succeed_no_more_often_than_the_bound_says(seed: int, depth: int
 def test_bounds_say_something_of_networks_that_are_mostly_safe(depth: int) -> None:
     """The test above is no proof of anything if all bounds are one."""
     found = []
-    for seed in range(4):
+    for seed in range(3):
         problem = make_problem(seed + 100 * depth, (2, *[5] * (depth - 1), 2), 0.02)
         d = -problem.margins(1e-3, 1_000).quantile(0.01, dim=0).unsqueeze(0)
         found.append(probability(problem, problem.properties(1e-3, d)))

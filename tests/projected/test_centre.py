@@ -39,15 +39,16 @@ def vector(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def make_networks(seed: int, widths: tuple[int, ...], radius: float, scale=0.1, count=800) -> Sampled:
+def make_networks(seed: int, widths: tuple[int, ...], radius: float, scale=0.1, count=300) -> Sampled:
     generator = stream(seed, "centre")
     network = mlp(*widths)
     loc = 0.7 * normal(generator, network.parameters)
     law = DiagonalGaussian(loc, scale * (0.1 + uniform(generator, len(loc))))
     layers = noisy_layers(network, law)
     centre, reach = normal(generator, widths[0]), radius * (0.5 + uniform(generator, widths[0]))
-    signs = torch.tensor(list(itertools.product([-1.0, 0.0, 1.0], repeat=widths[0])), dtype=torch.float64)
-    x = torch.cat([centre.unsqueeze(0), centre + signs * reach])
+    signs = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=widths[0])), dtype=torch.float64)
+    shares = torch.cat([torch.zeros(1, widths[0]), signs, signs[:2] * uniform(generator, 2, widths[0])])
+    x = centre + shares * reach
     noise, pre, h = [], [], x
     for layer in layers:
         weight = layer.weight_scale * normal(generator, count, *layer.weight.shape)

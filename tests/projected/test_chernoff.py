@@ -12,7 +12,7 @@ from fedcert.projected.centre import LinearForm
 from fedcert.projected.chernoff import Moments, deviation, moments, rough_mean
 from fedcert.randomness import stream
 
-SAMPLES = 40_000
+SAMPLES = 15_000
 RATES = (0.3, 0.7, 1.0, 1.5, 2.5)
 
 
@@ -119,8 +119,8 @@ def test_exponents_are_those_of_samples(seed: int) -> None:
 def test_rough_moments_are_those_of_samples() -> None:
     form = make_form(7, 6, 0.3, 2)
     y = sampled(form, SAMPLES, stream(7, "samples"))
-    assert torch.allclose(y.mean(0), rough_mean(form)[0], atol=0.05)
-    assert torch.allclose(y.std(0), deviation(form)[0], rtol=0.03)
+    assert torch.allclose(y.mean(0), rough_mean(form)[0], atol=0.1)
+    assert torch.allclose(y.std(0), deviation(form)[0], rtol=0.05)
 
 
 def test_nothing_known_is_probability_one_and_no_quantile() -> None:

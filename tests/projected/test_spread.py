@@ -27,7 +27,7 @@ from fedcert.projected.spread import (
 )
 from fedcert.randomness import stream
 
-SAMPLES = 6_000
+SAMPLES = 3_000
 
 
 def vector(*values: float) -> Tensor:
@@ -76,7 +76,7 @@ def test_the_failure_probability_of_a_width_is_bounded_from_above(u: float) -> N
         truth = (-(arb(u) ** 2) / 2).exp()
         found = concentration(vector(u)).item()
         assert truth <= arb(found)
-        assert u > 37 or arb(found) <= truth * (1 + 1e-10)
+        assert u > 36 or arb(found) <= truth * (1 + 1e-10)
     finally:
         ctx.prec = saved
 
@@ -217,4 +217,4 @@ def test_the_rounded_centre_and_its_radius_cover_the_region(lower: float, width:
     centre, radius = rounded_centre(vector(lower).unsqueeze(0), vector(upper).unsqueeze(0))
     assert lower <= centre.item() <= upper
     assert exact(centre) - exact(radius) <= exact(lower) <= exact(upper) <= exact(centre) + exact(radius)
-    assert radius.item() <= max((upper - lower) * 0.5000001, 2 * math.ulp(lower), 2 * math.ulp(upper))
+    assert radius.item() <= (upper - lower) / 2 + 2 * math.ulp(max(abs(lower), abs(upper)))

@@ -124,7 +124,8 @@ def upper_bound(
 
     A network that violates one constraint r at one point x' of the region is unsafe. That it does not is a
     violation of −(C f(x') + d)_r > 0, whose probability is bounded like any other; ties have none, since the
-    output biases have a density. x' is what an attack on the mean network finds.
+    output biases have a density, unless C_r = 0, a constraint that d_r decides. x' is what an attack on
+    the mean network finds.
     """
     worst, _ = attack(network, law.loc.unsqueeze(0), properties)
     lower, upper = properties.regions.lower, properties.regions.upper
@@ -132,9 +133,11 @@ def upper_bound(
     negated = Properties(points, -properties.C, -properties.d)
     layers = noisy_layers(network, law)
     best = torch.ones_like(properties.d[:, 0])
+    trivial = (properties.C == 0).all(-1)
     for start in STARTS:
         found = violation(layers, negated, uniform_split(layers, len(properties), start))
-        least = up(found.tails.amin(-1) + found.events)
+        holds = torch.where(trivial, (properties.d >= 0).to(best.dtype), found.tails)
+        least = up(holds.amin(-1) + found.events)
         best = torch.minimum(best, torch.where(least.isnan(), 1.0, least))
     return best
 

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.errors import ShapeMismatch
 from fedcert.gaussian import tail_upper
 from fedcert.numerics import above, down, rounding_error, sum_up, up
 from fedcert.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
@@ -25,6 +26,7 @@ from fedcert.properties import Properties
 
 QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian
 TAIL_RATES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)
+HOPELESS = 6.0  # deviations below zero of a mean, where the tail is 1 for all that matters
 WORTH_INVERTING = 1e-9  # tails below this are small enough as Chernoff's inequality has them
 
 
@@ -71,6 +73,8 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
         properties: P properties.
         split: any split of the failure probabilities.
     """
+    if properties.C.dim() != 3:
+        raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
     centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
     C, d = properties.C, properties.d
     first = first_activations(layers[0], centre)
@@ -78,7 +82,9 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
     moving, deviating = concentration(u), concentration(width)
     if len(layers) == 1:
         margin = down(d - movement(C, layers, radius, (), u))
-        return Violation(_gaussian_tails(C, first, margin), above(C.shape[-2] * moving + BEYOND, 4))
+        return Violation(
+            decided(C, d, _gaussian_tails(C, first, margin)), above(C.shape[-2] * moving + BEYOND, 4)
+        )
     spread, price = _first_spread(
         first, movement(_unit(layers[0], C), layers[:1], radius, (), u), split.ranges[:, 0]
     )
@@ -90,7 +96,14 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
         price = price + cost + neurons * (4 * (2 * depth + 1) * moving + (2 * (depth - 1) + 1) * deviating)
     form = linear_form(C, layers, known).shifted(d)
     price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving + (len(layers) - 2) * deviating)
-    return Violation(_tails(form), above(price, 32 * len(layers)))
+    return Violation(decided(C, d, _tails(form)), above(price, 32 * len(layers)))
+
+
+def decided(
+    C: Float64[Tensor, "P R K"], d: Float64[Tensor, "P R"], tails: Float64[Tensor, "P R"]
+) -> Float64[Tensor, "P R"]:
+    """The tails, but 0 or 1 for a constraint of zeros, 0·f(x) + d ≥ 0."""
+    return torch.where((C == 0).all(-1), (d < 0).to(tails.dtype), tails)
 
 
 def _unit(layer: NoisyLayer, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
@@ -108,8 +121,8 @@ def _first_spread(
     distance = down(down(down(first.mean.abs() - moved) - first.error) / first.deviation)
     flips = torch.where(distance > 0, tail_upper(distance.clamp(min=0.0)), 1.0)
     keeps = flips <= most.unsqueeze(-1)
-    slope = torch.where(keeps, (first.mean > 0).to(flips.dtype), 0.5)
-    return Spread(moved, slope), sum_up(torch.where(keeps, flips, 0.0))
+    active = keeps & (first.mean > 0)
+    return Spread.of(moved, active, keeps & ~active), sum_up(torch.where(keeps, flips, 0.0))
 
 
 def _next_layer(
@@ -135,7 +148,6 @@ def _next_layer(
     active = below <= most.unsqueeze(-1)
     inactive = ~active & (over <= most.unsqueeze(-1))
     price = torch.where(active, below, torch.where(inactive, over, 2 * most.unsqueeze(-1)))
-    slope = torch.where(active, 1.0, torch.where(inactive, 0.0, 0.5))
     lower = torch.where(active, 0.0, torch.where(inactive, -torch.inf, low))
     upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
 
@@ -149,7 +161,9 @@ def _next_layer(
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
     hidden = Hidden(lower, upper, mean, own, layer.ceiling(before))
-    grown = replace(known, spreads=(*known.spreads, Spread(moved, slope)), hidden=(*known.hidden, hidden))
+    grown = replace(
+        known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
+    )
     return grown, up(sum_up(price) + above(layer.outputs * failure, 1))
 
 
@@ -180,7 +194,8 @@ def _tails(form: LinearForm) -> Float64[Tensor, "P R"]:
     factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
     best = (centre / spread).clamp(0.1, 50.0)
     tails = moments(form, factors * best).probability(torch.zeros_like(centre))
-    for p, r in (tails > WORTH_INVERTING).nonzero().tolist():
+    worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
+    for p, r in worth.nonzero().tolist():
         exact = lower_tail(_row(form, p, r), centre[p, r].item(), spread[p, r].item())
         tails[p, r] = min(tails[p, r].item(), exact)
     return tails

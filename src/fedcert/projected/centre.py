@@ -172,7 +172,8 @@ def _read(depth: int, layers: Sequence[NoisyLayer], known: Known) -> Activations
     moved = read(depth, layers, known.radius, known.spreads)
     if depth > 1:
         return moved
-    twice = torch.where(known.spreads[0].slope == 0.5, 2 * known.spreads[0].radius, 0.0)
+    radius, ulps = known.spreads[0].radius, 2.0**-50 * (known.first.mean.abs() + known.spreads[0].radius)
+    twice = torch.where(known.spreads[0].slope == 0.5, above(2 * radius + ulps, 4), 0.0)
     theta = (moved.theta == 1).to(twice.dtype)
     return replace(moved, delta=torch.maximum(moved.delta, twice), theta=theta, rest=twice)
 

@@ -22,7 +22,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.numerics import above, down, rounding_error, up
-from fedcert.projected.bound import Violation
+from fedcert.projected.bound import Violation, decided
 from fedcert.projected.centre import conditional_deviation
 from fedcert.projected.layers import BEYOND, NoisyLayer
 from fedcert.projected.rectified import first_activations
@@ -242,10 +242,10 @@ class _Chain:
             )
         spreads = [ranges.spread for ranges in self.known]
         moved = movement(unit, self.layers[: depth + 1], self.radius, spreads, self.u)
-        slope = torch.where(low >= 0, 1.0, torch.where(minus_high >= 0, 0.0, 0.5))
+        spread = Spread.of(moved, low >= 0, minus_high >= 0)
         before = self.known[-1].ceiling if depth else self.centre.abs() + self.radius
         ceiling = layer.ceiling(up(before))
-        self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, Spread(moved, slope)))
+        self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, spread))
         factor = self.reference.factor if depth else 1.0
         side = factor * self.projections.price(kappa, len(self.clients))
         events = 3 * (2 * depth + 1) + 2 * depth * len(self.clients)
@@ -260,7 +260,8 @@ class _Chain:
         shares = total(torch.stack(noise, dim=-1))
         tails = self.projections.tail(down(constant + properties.d), shares)
         factor = 1.0 if depth == 0 else self.reference.factor
-        return Violation(up(factor * tails).clamp(max=1.0), above(price, 32 * len(self.layers)))
+        tails = decided(properties.C, properties.d, up(factor * tails).clamp(max=1.0))
+        return Violation(tails, above(price, 32 * len(self.layers)))
 
     def form(
         self, rows: Float64[Tensor, "P R m"], depth: int

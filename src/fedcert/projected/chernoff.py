@@ -67,7 +67,9 @@ def _exponent(form: LinearForm, rate: Float64[Tensor, "P R"]) -> Float64[Tensor,
 def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
     """The deviation of a form, roughly: it only chooses rates and steps."""
     mean, square = _rough_moments(form)
-    variance = form.coefficient**2 * (square - mean * mean).clamp(min=0.0) + form.noise**2 * square
+    t = form.scale.unsqueeze(-2)
+    least = (t * torch.special.ndtr(form.mean / t) / 2) ** 2  # where the difference of squares cancels
+    variance = form.coefficient**2 * torch.maximum(square - mean * mean, least) + form.noise**2 * square
     later = sum((s * s for s in form.later), form.bias_noise**2)
     return (variance.sum(-1) + later).sqrt()
 

@@ -30,6 +30,7 @@ from scipy.special import log_ndtr, ndtr, wofz
 ERROR = 2.0**-41
 """Charged for each call of the Faddeeva function, an exponential or a normal probability of size ≤ 1."""
 MOST_TERMS = 4096
+RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
 NEGLIGIBLE = 1e-13
 
 Real = NDArray[np.float64]
@@ -133,7 +134,10 @@ def _damping(row: Row, tau: float) -> float:
 def _left_out(row: Row, terms: int, step: float) -> float:
     """An upper bound of the sum of |φ(τ_k)| / (π (k + ½)) over k ≥ terms."""
     tau = (terms + 0.5) * step
-    others = 1 + 1 / (step * tau * row.bias_noise**2)
+    decay = step * tau * row.bias_noise * row.bias_noise
+    if not decay > 0:
+        return math.inf
+    others = 1 + 1 / decay
     return math.exp(_damping(row, tau)) * others / (math.pi * (terms + 0.5)) * (1 + 2.0**-30)
 
 
@@ -147,7 +151,7 @@ def _enough_terms(row: Row, step: float) -> int:
 
 def _beyond(row: Row, width: float, spread: float) -> float:
     """An upper bound of Pr(Y < −w), by Markov's inequality for exp(−λY) at a few λ."""
-    return min(math.exp(min(0.0, _log_moment(row, c / spread) - c / spread * width)) for c in (3.0, 6.0, 9.0))
+    return min(math.exp(min(0.0, _log_moment(row, c / spread) - c / spread * width)) for c in RATES)
 
 
 def _log_moment(row: Row, rate: float) -> float:
@@ -160,10 +164,15 @@ def _log_moment(row: Row, rate: float) -> float:
     if not (w <= 0.5).all():
         return math.inf
     edge = (nu + v) / np.sqrt(1 - w)
-    active = (nu * nu * w + 2 * nu * v + v * v) / (2 * (1 - w)) + log_ndtr(edge) - np.log1p(-w) / 2
-    logs = np.logaddexp(log_ndtr(-nu), active)
-    variance = row.bias_noise**2 + row.reflected**2 + row.last**2
-    total = float(logs.sum()) - rate * row.constant + rate**2 * variance / 2
+    exponent = (nu * nu * w + 2 * nu * v + v * v) / (2 * (1 - w))
+    active, inactive = exponent + log_ndtr(edge) - np.log1p(-w) / 2, log_ndtr(-nu)
+    logs = np.logaddexp(inactive, active)
+    noises = rate * np.array([row.bias_noise, row.reflected, row.last])
+    variance = float((noises * noises).sum()) / 2
     doubled = math.log(2) * ((row.reflected > 0) + (row.last > 0))
-    size = float(np.abs(logs).sum()) + abs(rate * row.constant) + rate**2 * variance + float((nu * nu).sum())
-    return total + doubled + 2.0**-30 * (1 + size)
+    # each term's error counts by its share of the sum, at most exp(−|gap|)
+    gap = inactive - active
+    size = (nu * nu * w + 2 * np.abs(nu * v) + v * v + np.minimum(edge, 0) ** 2) * np.exp(np.minimum(-gap, 0))
+    size = size + nu * nu * np.exp(np.minimum(gap, 0)) + np.abs(logs) + 1
+    slack = (len(logs) + 64) * 2.0**-48 * (float(size.sum()) + abs(rate * row.constant) + variance)
+    return float(logs.sum()) - rate * row.constant + variance + doubled + slack

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.numerics import above, exp_up, up
@@ -31,6 +31,13 @@ class Spread:
 
     radius: Float64[Tensor, "P m"]
     slope: Float64[Tensor, "P m"]
+
+    @classmethod
+    def of(
+        cls, radius: Float64[Tensor, "P m"], active: Bool[Tensor, "P m"], inactive: Bool[Tensor, "P m"]
+    ) -> "Spread":
+        """The movement of a layer whose neurons are active, inactive or neither on the whole region."""
+        return cls(radius, torch.where(active, 1.0, torch.where(inactive, 0.0, 0.5)).to(radius.dtype))
 
     @property
     def activations(self) -> Float64[Tensor, "P m"]:
