@@ -22,6 +22,7 @@ def main() -> None:
     for dataset in options.datasets.split(","):
         for hidden in ("64", "64,64", "128"):
             settings = {"dataset": dataset, "hidden": hidden, "clients": 5, "concentration": 0.5}
+            settings |= {"scale": 1e-5, "events": "paper-box,box"}
             result = run(load_config(None, settings | {"seed": options.seed, "aggregate_samples": 100}))
             lower = {
                 (c.claim.kind, c.claim.rule, c.claim.events): c.mean_lower for c, _ in result.certificates

@@ -60,7 +60,7 @@ def certify_projected(
     projections = projections or Cells()
     lowers, weights = [], []
     for components, weight in component_tuples(laws, budget):
-        federation = _federation(components, linear, network)
+        federation = client_layers(components, linear, network)
         parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
         found = [
             _best_trial(federation, properties[part], projections)
@@ -84,8 +84,16 @@ def _best_trial(
     return down(1 - least).clamp(min=0.0)
 
 
-def _federation(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:
-    """The deployed layers, and the clients' w_i σ_i: rounded, which the scale's error allows for."""
+def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:
+    """The deployed layers, and each client's share of their noise, of scale w_i σ_i.
+
+    The product is rounded, which the scale's error allows for; a client of weight 0 gets the least scale.
+
+    Args:
+        laws: the clients' Gaussian laws.
+        rule: gives the weights w_i.
+        network: f_θ.
+    """
     shares = [
         DiagonalGaussian(law.loc, (weight.abs() * law.scale).clamp(min=SMALLEST), None, 2.0**-50)
         for weight, law in zip(rule.weights, laws, strict=True)

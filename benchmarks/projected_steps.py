@@ -1,0 +1,71 @@
+"""What each step of the projected events buys: the certified share, with one step more in each column.
+
+static, conditional: theory 2a and 2b, every ReLU a line, the best of three splits a property;
+exact: the first hidden layer's law instead of lines, tails by exponential moments, one split;
+inverted: tails by inversion of the characteristic function; linear: the noise of what the region moves
+bounded through the layer before, not neuron by neuron; split: the split of the failure probabilities searched
+for each property, which is what `fedcert run` does. Then U, and the survival of sampled networks.
+
+    FEDCERT_DATA=... python benchmarks/projected_steps.py
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from unittest.mock import patch
+
+import torch
+from common import HEADER, SETTINGS, Setting, mean, percent, train
+from projected_certificates import chained
+
+from fedcert.attack import ProjectedGradient
+from fedcert.certify.projected import upper_bound
+from fedcert.projected import bound, spread
+from fedcert.projected.chain import Conditional, Static
+from fedcert.projected.layers import noisy_layers
+from fedcert.projected.split import STARTS, least_violation, uniform_split
+
+
+def neuron_by_neuron(moved: spread.Activations, deviation: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    """`noise_over` without the layer before: a valid bound, and a looser one."""
+    return spread.noise_over_inputs(moved.delta, deviation, u)
+
+
+def row(job: tuple[Setting, float | None]) -> str:
+    torch.set_num_threads(1)
+    setting, scale = job
+    trained = train(setting)
+    if scale is not None:
+        trained = trained.scaled(scale)
+    layers, properties = noisy_layers(trained.network, trained.deployed), trained.properties
+    split = uniform_split(layers, len(properties), STARTS[0])
+
+    def certified() -> float:
+        return mean(1 - bound.violation(layers, properties, split).probability)
+
+    values = [chained(trained, Static()), chained(trained, Conditional())]
+    loose = (
+        patch("fedcert.projected.centre.noise_over", neuron_by_neuron),
+        patch("fedcert.projected.spread.noise_over", neuron_by_neuron),
+    )
+    with loose[0], loose[1]:
+        with patch.object(bound, "WORTH_INVERTING", 2.0):
+            values.append(certified())
+        values.append(certified())
+    values.append(certified())
+    values.append(mean(1 - least_violation(layers, properties)[0].probability))
+    values.append(mean(upper_bound(trained.network, trained.deployed, properties, ProjectedGradient())))
+    values.append(trained.survival().value)
+    shown = "learned" if scale is None else f"{scale:g}"
+    return f"| {setting} | {shown} | " + " | ".join(percent(value) for value in values) + " |"
+
+
+def main() -> None:
+    columns = "static | conditional | exact | inverted | linear | split | U | survival"
+    print(f"| {HEADER} | scale | {columns} |\n|" + "---|" * 13)
+    jobs = [(setting, scale) for setting in SETTINGS[:3] for scale in (None, 3e-2)] + [(SETTINGS[3], None)]
+    with ProcessPoolExecutor() as pool:
+        for line in pool.map(row, jobs):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
