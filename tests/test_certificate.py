@@ -2,12 +2,12 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from torch import Tensor
 
-from fedcert.certificate import Certificate, Claim, Estimate, clopper_pearson
+from fedcert.certificate import Certificate, Claim, Estimate, clopper_pearson, percent_down, percent_up
 from fedcert.errors import FedcertError
 
 CLAIM = Claim("direct", "fedavg", "paper-box")
@@ -48,6 +48,42 @@ def test_the_mean_is_a_lower_bound_of_the_exact_mean_and_close_to_it(bounds: lis
     exact = sum(map(Fraction, bounds)) / len(bounds)
     assert 0 <= Fraction(mean) <= exact
     assert exact - Fraction(mean) <= 1e-13
+
+
+@given(bounds=st.lists(st.floats(0, 1), min_size=1, max_size=30))
+@settings(deadline=None)
+def test_the_mean_is_an_upper_bound_of_the_exact_mean_and_close_to_it(bounds: list[float]) -> None:
+    mean = Certificate(CLAIM, vector(*[0.0] * len(bounds)), vector(*bounds)).mean_upper
+    assert mean is not None
+    exact = sum(map(Fraction, bounds)) / len(bounds)
+    assert exact <= Fraction(mean) <= 1
+    assert Fraction(mean) - exact <= 1e-13
+
+
+def test_without_upper_bounds_there_is_no_mean_of_them() -> None:
+    assert Certificate(CLAIM, vector(0.5)).mean_upper is None
+
+
+@given(probability=st.floats(0, 1))
+@example(probability=0.29)
+@example(probability=0.57)
+@example(probability=0.9999000000001)
+@example(probability=5e-324)
+def test_an_upper_bound_is_shown_rounded_up_to_a_hundredth_of_a_percent(probability: float) -> None:
+    number, unit = percent_up(probability).split()
+    gap = Fraction(number) - 100 * Fraction(probability)
+    assert unit == "%"
+    assert 0 <= gap < Fraction(1, 100)
+    assert Fraction(percent_down(probability).split()[0]) <= Fraction(number)
+
+
+def test_a_certificate_says_its_bounds_rounded_outward() -> None:
+    lower = Certificate(CLAIM, vector(0.12345, 0.12345))
+    assert str(lower) == "direct (fedavg, paper-box): at least 12.34 %, mean over 2 properties"
+    both = Certificate(Claim("direct", "pog", "projected"), vector(0.12345), vector(0.54321))
+    assert str(both) == (
+        "direct (pog, projected): at least 12.34 % and at most 54.33 %, mean over 1 properties"
+    )
 
 
 def test_an_estimate_has_no_lower_bound() -> None:

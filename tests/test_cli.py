@@ -18,6 +18,7 @@ gamma = [3, 5]
 centers = 4
 cells = 2
 mc-samples = 10
+attack-samples = 10
 aggregate-samples = 10
 [training]
 epochs = 4
@@ -86,7 +87,9 @@ def test_a_run_prints_the_table_and_where_the_report_is(workplace: Path) -> None
     done = process("run", "--config", "tiny.toml", "--out", "somewhere/new", "--seed", "1")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for word in ("local", "transported", "direct", "fedavg", "pog", "certified", "MC–IBP", "accuracy"):
+    for word in ("local", "transported", "direct", "fedavg", "pog", "paper-box", "projected"):
+        assert word in done.stdout
+    for word in ("certified", "MC–IBP", "accuracy", "proven bounds"):
         assert word in done.stdout
     report = done.stdout.splitlines()[-1].removeprefix("report: ")
     assert (workplace / report).is_file()
@@ -115,11 +118,21 @@ def test_options_override_the_file(monkeypatch: pytest.MonkeyPatch, workplace: P
     assert (config["hidden"], config["gamma"], config["screen"]) == ([5, 4], [4.5], False)
 
 
+def test_the_papers_preset_runs_its_protocol(monkeypatch: pytest.MonkeyPatch, workplace: Path) -> None:
+    options = ["--preset", "paper", "--config", "tiny.toml", "--out", "out"]
+    assert fedcert(monkeypatch, "run", *options) == 0
+    result = json.loads((workplace / "out/result.json").read_text())
+    assert (result["config"]["scale"], result["config"]["events"]) == (1e-5, ["paper-box"])
+    assert {row["events"] for row in result["summary"]} == {"paper-box"}
+    assert all(row["lower"] > 0 for row in result["summary"])
+
+
 BAD_INPUT = [
     pytest.param(["--clients", "0"], "clients", id="no clients"),
     pytest.param(["--dataset", "cifar"], "cifar", id="unknown data set"),
     pytest.param(["--rule", "mode"], "median", id="unknown rule"),
     pytest.param(["--events", "balls"], "balls", id="unknown events"),
+    pytest.param(["--preset", "draft"], "draft", id="unknown preset"),
     pytest.param(["--weights", "random"], "random", id="unknown weights"),
     pytest.param(["--device", "abacus"], "abacus", id="unknown device"),
     pytest.param(["--gamma", "3,-1"], "gamma", id="negative radius"),

@@ -3,11 +3,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from problems import normal, uniform
 from torch import Tensor
 
+from fedcert.attack import ProjectedGradient
 from fedcert.box import Box
 from fedcert.certificate import Estimate
-from fedcert.estimates import aggregated_sampling, mc_ibp
+from fedcert.estimates import aggregated_sampling, attack_survival, mc_ibp
 from fedcert.laws import DiagonalGaussian
 from fedcert.networks import mlp
 from fedcert.properties import Properties
@@ -55,8 +57,13 @@ def draw_from_clients(rule: WeightedAverage, safe: Safe, samples: int, seed: int
     return aggregated_sampling(LAWS, rule, safe, samples, stream(seed, "test"))
 
 
+def attack_the_deployed_law(rule: WeightedAverage, safe: Safe, samples: int, seed: int) -> Estimate:
+    law, properties = rule.pushforward(LAWS), safe.properties
+    return attack_survival(law, safe.network, properties, rule.name, samples, stream(seed, "test"))
+
+
 Method = Callable[[WeightedAverage, Safe, int, int], Estimate]
-METHODS: list[Method] = [draw_from_deployed_law, draw_from_clients]
+METHODS: list[Method] = [draw_from_deployed_law, draw_from_clients, attack_the_deployed_law]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -92,7 +99,7 @@ def test_the_generator_decides_the_samples(method: Method) -> None:
 def test_every_sample_is_counted_once_however_they_are_batched(
     method: Method, samples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fedcert.estimates.BATCH_ELEMENTS", 6)  # three networks of two parameters
+    monkeypatch.setattr("fedcert.estimates.BATCH_ELEMENTS", 6)  # three networks of two parameters or inputs
     estimate = method(RULES[0], bias_at_least(-1e9, 1e9), samples, 0)
     assert estimate.samples == samples
     assert estimate.successes.tolist() == [samples, 0]
@@ -101,6 +108,53 @@ def test_every_sample_is_counted_once_however_they_are_batched(
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_an_estimate_says_what_was_sampled_and_for_which_rule(rule: WeightedAverage) -> None:
     safe = bias_at_least(0.0)
-    deployed, clients = (method(rule, safe, 1, 0) for method in METHODS)
+    deployed, clients, attacked = (method(rule, safe, 1, 0) for method in METHODS)
     assert (deployed.name, deployed.rule) == ("mc-ibp", rule.name)
     assert (clients.name, clients.rule) == ("aggregated-sampling", rule.name)
+    assert (attacked.name, attacked.rule) == ("attack-survival", rule.name)
+
+
+def robust(seed: int) -> tuple[DiagonalGaussian, Safe]:
+    """A random network with hidden neurons, and regions in which some samples of it are proven safe."""
+    generator = stream(seed, "robust")
+    network = mlp(2, 6, 2)
+    law = DiagonalGaussian(
+        normal(generator, network.parameters), 0.2 + uniform(generator, network.parameters)
+    )
+    x, C = normal(generator, 5, 2), normal(generator, 5, 2, 2)
+    values = (C @ network(law.loc, x).unsqueeze(-1)).squeeze(-1)
+    properties = Properties(Box.around(x, 0.1), C, 2 * uniform(generator, 5, 2) - values)
+    return law, Safe(network, properties, IntervalVerifier())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_network_that_is_proven_safe_falls_to_an_attack(seed: int) -> None:
+    law, safe = robust(seed)
+    proven = mc_ibp(law, safe, "fedavg", 500, stream(seed, "same samples"))
+    survive = attack_survival(law, safe.network, safe.properties, "fedavg", 500, stream(seed, "same samples"))
+    assert (survive.successes >= proven.successes).all()
+    assert (survive.successes > proven.successes).any()
+    assert 0 < survive.value < 1
+
+
+def test_a_safe_law_always_survives_and_an_unsafe_one_never() -> None:
+    law, safe = robust(0)
+    certain = law.with_scale(1e-9)
+    value = safe.network(certain.loc, safe.properties.regions.lower)
+    worst = (safe.properties.C @ value.unsqueeze(-1)).squeeze(-1)
+    for margin, expected in [(100.0, 1.0), (-0.1, 0.0)]:
+        properties = Properties(safe.properties.regions, safe.properties.C, margin - worst)
+        found = attack_survival(certain, safe.network, properties, "fedavg", 50, stream(0, "test"))
+        assert found.value == expected
+        low, high = found.confidence_interval()
+        assert low <= expected <= high
+        assert high - low < 0.2
+
+
+def test_a_weaker_attack_is_survived_more_often() -> None:
+    law, safe = robust(1)
+    weak, strong = (
+        attack_survival(law, safe.network, safe.properties, "fedavg", 300, stream(1, "test"), attack)
+        for attack in (ProjectedGradient(steps=1, reach=1e-9), None)
+    )
+    assert weak.value > strong.value

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fedcert.errors import InvalidConfig
-from fedcert.experiments.config import RunConfig, load_config
+from fedcert.experiments.config import PRESETS, RunConfig, load_config
 
 
 def write(folder: Path, text: str, name: str = "run.toml") -> Path:
@@ -14,10 +14,10 @@ def write(folder: Path, text: str, name: str = "run.toml") -> Path:
     return path
 
 
-def refused(path: Path | None, options: dict[str, Any]) -> str:
+def refused(path: Path | None, options: dict[str, Any], preset: str | None = None) -> str:
     """The message of the refusal, which is one line."""
     with pytest.raises(InvalidConfig) as caught:
-        load_config(path, options)
+        load_config(path, options, preset)
     message = str(caught.value)
     assert message
     assert len(message.splitlines()) == 1
@@ -28,12 +28,35 @@ def test_without_file_and_options_the_defaults_hold() -> None:
     assert load_config(None, {}) == RunConfig()
 
 
+def test_by_default_the_learned_posterior_is_certified_with_all_families_of_events() -> None:
+    config = RunConfig()
+    assert (config.scale, config.attack_samples) == ("learned", 300)
+    assert config.events == ("paper-box", "box", "projected")
+
+
+def test_the_papers_preset_is_its_fixed_scale_and_its_one_family_of_events() -> None:
+    assert list(PRESETS) == ["paper"]
+    assert load_config(None, {}, "paper") == RunConfig(scale=1e-5, events=("paper-box",))
+
+
+def test_a_file_overrides_a_preset_and_options_override_both(tmp_path: Path) -> None:
+    path = write(tmp_path, "scale = 1e-3\nclients = 5\n")
+    config = load_config(path, {"clients": 4}, "paper")
+    assert config == RunConfig(scale=1e-3, clients=4, events=("paper-box",))
+    assert load_config(path, {"events": "box"}, "paper").events == ("box",)
+
+
+@pytest.mark.parametrize("preset", ["papers", "", "Paper"])
+def test_an_unknown_preset_is_refused_with_those_that_exist(preset: str) -> None:
+    message = refused(None, {}, preset)
+    assert "preset" in message
+    assert "paper" in message
+
+
 def test_a_toml_file_sets_values_and_options_override_it(tmp_path: Path) -> None:
-    path = write(tmp_path, 'clients = 5\nscale = "learned"\nhidden = [8, 4]\n[training]\nepochs = 2\n')
+    path = write(tmp_path, "clients = 5\nscale = 0.25\nhidden = [8, 4]\n[training]\nepochs = 2\n")
     config = load_config(path, {"clients": 4, "gamma": "3.5,7"})
-    assert config == RunConfig(
-        clients=4, scale="learned", hidden=(8, 4), gamma=(3.5, 7.0), training={"epochs": 2}
-    )
+    assert config == RunConfig(clients=4, scale=0.25, hidden=(8, 4), gamma=(3.5, 7.0), training={"epochs": 2})
 
 
 def test_a_result_is_the_configuration_of_its_run(tmp_path: Path) -> None:
@@ -66,6 +89,7 @@ def test_keys_may_have_hyphens(tmp_path: Path, text: str, expected: dict[str, An
         ("scale", "1e-3", 1e-3),
         ("scale", "learned", "learned"),
         ("events", "paper-box", ("paper-box",)),
+        ("events", "projected,box", ("projected", "box")),
     ],
 )
 def test_lists_and_scales_may_be_given_as_text(key: str, text: str, value: object) -> None:
@@ -97,6 +121,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "budget": [0],
     "screen": ["perhaps"],
     "mc_samples": [0],
+    "attack_samples": [0, 1.5],
     "aggregate_samples": [0],
     "seed": [-1, 0.5],
     "device": [

@@ -14,22 +14,30 @@ from fedcert.experiments.console import percent_down, progress_bars, summary_tab
 def summary() -> dict[str, Any]:
     """A result.json by hand, with figures that show which of them went where."""
     rows = [
-        ("local", "pog", 0.99999),
-        ("transported", "pog", 0.12345),
-        ("direct", "pog", 0.5),
-        ("direct", "fedavg", 0.0),
+        ("local", "pog", "paper-box", 0.99999, None),
+        ("transported", "pog", "paper-box", 0.12345, None),
+        ("direct", "pog", "projected", 0.5, 0.99991),
+        ("direct", "fedavg", "projected", 0.0, 0.00001),
     ]
     return {
-        "config": {"dataset": "digits", "clients": 7, "hidden": [64, 32], "scale": 1e-5, "properties": 50},
-        "accuracy": 0.875,
-        "accuracy_by_rule": {"pog": 0.875, "fedavg": 0.625},
+        "config": {
+            "dataset": "digits",
+            "clients": 7,
+            "hidden": [64, 32],
+            "scale": "learned",
+            "properties": 50,
+        },
+        "accuracy": 0.9375,
+        "accuracy_by_rule": {"pog": 0.9375, "fedavg": 0.625},
         "summary": [
-            {"claim": claim, "rule": rule, "events": "paper-box", "lower": lower, "seconds": 1.25}
-            for claim, rule, lower in rows
+            {"claim": claim, "rule": rule, "events": events, "lower": lower, "upper": upper, "seconds": 1.25}
+            for claim, rule, events, lower, upper in rows
         ],
         "estimates": [
             {"name": "mc-ibp", "rule": "pog", "value": 0.75},
             {"name": "mc-ibp", "rule": "fedavg", "value": 0.25},
+            {"name": "attack-survival", "rule": "pog", "value": 0.875},
+            {"name": "attack-survival", "rule": "fedavg", "value": 0.375},
             {"name": "aggregated-sampling", "rule": "pog", "value": 0.11},
         ],
     }
@@ -56,10 +64,10 @@ def test_a_bound_is_shown_rounded_down_to_a_hundredth_of_a_percent(probability: 
 @pytest.mark.parametrize(
     "row",
     [
-        ["local", "pog", "paper-box", "99.99 %", "–", "–", "1.25"],
-        ["transported", "pog", "paper-box", "12.34 %", "75.00 %", "87.5 %", "1.25"],
-        ["direct", "pog", "paper-box", "50.00 %", "75.00 %", "87.5 %", "1.25"],
-        ["direct", "fedavg", "paper-box", "0.00 %", "25.00 %", "62.5 %", "1.25"],
+        ["local", "pog", "paper-box", "99.99", "–", "–", "–", "1.2"],
+        ["transported", "pog", "paper-box", "12.34", "75.00", "87.50", "93.75", "1.2"],
+        ["direct", "pog", "projected", "[50.00, 100.00]", "75.00", "87.50", "93.75", "1.2"],
+        ["direct", "fedavg", "projected", "[0.00, 0.01]", "25.00", "37.50", "62.50", "1.2"],
     ],
     ids=lambda row: "-".join(row[:2]),
 )
@@ -73,14 +81,33 @@ def test_the_table_has_each_certificate_beside_the_figures_of_its_rule(row: list
 
 def test_the_table_says_what_was_run() -> None:
     text = shown(summary_table(summary()))
-    for part in ("digits", "7 clients", "64×32", "1e-05", "50 properties", "certified", "MC–IBP", "estimate"):
+    for part in ("digits", "7 clients", "64×32", "learned", "50 properties"):
+        assert part in text
+    for part in ("certified, %", "MC–IBP", "attack", "accuracy", "proven bounds", "estimates"):
         assert part in text
 
 
-def test_no_figure_is_cut_off_in_a_terminal_of_80_columns() -> None:
-    text = shown(summary_table(summary()), width=80)
+def test_a_rule_without_a_deployed_law_has_a_table_too() -> None:
+    run = summary()
+    run["estimates"] = [e for e in run["estimates"] if e["rule"] != "pog"]
+    lines = [line for line in shown(summary_table(run)).splitlines() if "transported" in line]
+    assert [cell.strip() for cell in lines[0].split("│")[4:7]] == ["12.34", "–", "–"]
+
+
+@pytest.mark.parametrize("rule", ["fedavg", "trimmed-mean"])
+@pytest.mark.parametrize("seconds", [1.25, 1234.5])
+def test_no_figure_is_cut_off_in_a_terminal_of_80_columns(rule: str, seconds: float) -> None:
+    """Nothing is as wide as a model that is always safe."""
+    run = summary()
+    sure = {"lower": 1.0, "seconds": seconds, "rule": rule}
+    run["summary"] = [
+        row | sure | {"upper": 1.0 if row["events"] == "projected" else None} for row in run["summary"]
+    ]
+    run["estimates"] = [{"name": name, "rule": rule, "value": 1.0} for name in ("mc-ibp", "attack-survival")]
+    run["accuracy_by_rule"] = {rule: 1.0}
+    text = shown(summary_table(run), width=80)
     assert "…" not in text
-    for part in ("transported", "paper-box", "99.99 %", "87.5 %"):
+    for part in ("transported", "paper-box", "[100.00, 100.00]", rule):
         assert part in text
 
 

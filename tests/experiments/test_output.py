@@ -25,6 +25,7 @@ CONFIG = RunConfig(
     centers=4,
     cells=2,
     mc_samples=10,
+    attack_samples=10,
     aggregate_samples=10,
 )
 
@@ -81,12 +82,15 @@ def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None
     assert summary["timings"] == result.timings
     (other,) = {"fedavg", "pog"} - {rule}
     kinds = [("local", rule), ("transported", rule), ("direct", rule), ("direct", other)]
-    expected = [(family, *kind) for family in ("paper-box", "box") for kind in kinds]
+    expected = [(family, *kind) for family in ("paper-box", "box", "projected") for kind in kinds]
     assert [(row["events"], row["claim"], row["rule"]) for row in summary["summary"]] == expected
     for row in summary["summary"]:
         assert set(row) == {"claim", "rule", "events", "lower", "upper", "properties", "seconds"}
         assert 0 <= row["lower"] <= 1
-        assert row["upper"] is None
+        if (row["claim"], row["events"]) == ("direct", "projected"):
+            assert row["lower"] <= row["upper"] <= 1
+        else:
+            assert row["upper"] is None
         assert row["properties"] == CONFIG.properties
         assert row["seconds"] >= 0
 
@@ -94,7 +98,8 @@ def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None
 def test_estimates_in_result_json_are_estimates(folder: Path, result: RunResult) -> None:
     estimates = read(folder)["estimates"]
     names = {(row["name"], row["rule"]) for row in estimates}
-    assert names == {("mc-ibp", "fedavg"), ("mc-ibp", "pog"), ("aggregated-sampling", result.config.rule)}
+    under_laws = {(name, rule) for name in ("mc-ibp", "attack-survival") for rule in ("fedavg", "pog")}
+    assert names == under_laws | {("aggregated-sampling", result.config.rule)}
     for row in estimates:
         assert set(row) == {"name", "rule", "value", "samples", "confidence_interval"}
         low, high = row["confidence_interval"]
@@ -124,17 +129,19 @@ def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, resu
     assert [int(row["label"]) for row in rows] == result.inputs.label.tolist() * len(claims)
 
 
-def test_the_summary_is_the_mean_of_properties_csv_rounded_down(folder: Path) -> None:
+def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path) -> None:
     rows = table(folder)
     for claim in read(folder)["summary"]:
-        bounds = [
-            Fraction(float(row["lower"]))
-            for row in rows
-            if all(row[key] == claim[key] for key in ("claim", "rule", "events"))
-        ]
-        mean = sum(bounds) / len(bounds)
+        own = [row for row in rows if all(row[key] == claim[key] for key in ("claim", "rule", "events"))]
+        mean = sum(Fraction(float(row["lower"])) for row in own) / len(own)
         assert Fraction(claim["lower"]) <= mean
         assert mean - Fraction(claim["lower"]) < 1e-12
+        if claim["upper"] is None:
+            assert {row["upper"] for row in own} == {""}
+        else:
+            mean = sum(Fraction(float(row["upper"])) for row in own) / len(own)
+            assert mean <= Fraction(claim["upper"])
+            assert Fraction(claim["upper"]) - mean < 1e-12
 
 
 def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:
@@ -177,7 +184,7 @@ def test_an_overwrite_replaces_the_run_and_spares_other_files(result: RunResult,
     assert files.pop("notes.txt") == b"mine"
     assert files.pop("data/more.txt") == b"mine too"
     assert "messages/client-7.safetensors" not in files
-    assert len(table(tmp_path)) == 8 * CONFIG.properties
+    assert len(table(tmp_path)) == 12 * CONFIG.properties
 
 
 def test_other_files_in_the_folder_are_no_run(tmp_path: Path) -> None:

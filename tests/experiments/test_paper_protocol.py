@@ -20,9 +20,8 @@ def paper_run(hidden: str) -> RunResult:
         "clients": 2,
         "concentration": 1.0,
         "aggregate_samples": 100,
-        "events": "paper-box",
     }
-    return run(load_config(None, options))
+    return run(load_config(None, options, "paper"))
 
 
 @pytest.mark.parametrize(("hidden", "low", "high"), [("64", 0.94, 0.985), ("128", 0.90, 0.965)])

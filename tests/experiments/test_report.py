@@ -31,12 +31,13 @@ def result(names: tuple[str, str] = ("client-0", "client-1"), **config: object) 
     """A run by hand: two clients, two properties."""
     bounds = {("local", "fedavg"): 0.9, ("direct", "fedavg"): 0.123456, ("direct", "pog"): 0.654321}
     certificates = [
-        (Certificate(Claim(kind, rule, "paper-box"), torch.full((2,), bound).double()), 0.5)  # type: ignore[arg-type]
+        (Certificate(Claim(kind, rule, "projected"), torch.full((2,), bound).double()), 0.5)  # type: ignore[arg-type]
         for (kind, rule), bound in bounds.items()
     ]
     estimates = [
         Estimate("mc-ibp", "fedavg", torch.tensor([300, 150]), 300),
         Estimate("mc-ibp", "pog", torch.tensor([200, 250]), 300),
+        Estimate("attack-survival", "fedavg", torch.tensor([271, 182]), 300),
         Estimate("aggregated-sampling", "fedavg", torch.tensor([2777, 1111]), 3000),
     ]
     return RunResult(

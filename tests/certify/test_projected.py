@@ -1,0 +1,339 @@
+"""Direct projected certificates: two-sided bounds, against exact laws and against attacks."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+import jaxtyping
+import pytest
+import torch
+from federated_problems import Federated, make_federated
+from flint import arb, ctx
+from oracles import normal_cdf
+from problems import normal, uniform
+from torch import Tensor
+
+from fedcert.box import Box
+from fedcert.certificate import Certificate, clopper_pearson
+from fedcert.certify.projected import (
+    certify_projected_directly,
+    certify_projected_locally,
+    component_tuples,
+    mixed_lower,
+    mixed_upper,
+)
+from fedcert.certify.projected_transported import certify_projected
+from fedcert.errors import ShapeMismatch
+from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.networks import mlp
+from fedcert.properties import Properties
+from fedcert.randomness import stream
+from fedcert.rules import WeightedAverage
+from fedcert.verifiers import AnyOf, Safe
+from fedcert.verifiers.interval import MergedIntervalVerifier
+from fedcert.verifiers.linear import LinearVerifier
+
+SURE = 1 - 1e-7  # of a thousand two-sided intervals, one fails with probability 1e-4 at most
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    saved, ctx.prec = ctx.prec, 300
+    yield
+    ctx.prec = saved
+
+
+def vector(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def directly(problem: Federated, properties: Properties, budget: int = 256) -> Certificate:
+    return certify_projected_directly(problem.laws, problem.rule, problem.network, properties, budget)
+
+
+def bounds(certificate: Certificate) -> tuple[float, float]:
+    assert certificate.upper is not None
+    return certificate.lower.item(), certificate.upper.item()
+
+
+def exact_half_space(problem: Federated, d: float, components: list[DiagonalGaussian]) -> arb:
+    """Pr(C f(x) + d ≥ 0) at the centre, for one layer, one constraint and Gaussian clients."""
+    x, c = problem.centre[0].tolist(), problem.C[0, 0].tolist()
+    mean, variance = arb(d), arb(0)
+    for weights, law in zip(problem.rule.weights, components, strict=True):
+        w = arb(weights.item())
+        (loc,), (scale,) = problem.network.unflatten(law.loc), problem.network.unflatten(law.scale)
+        for j, k in product(range(len(c)), range(len(x) + 1)):
+            mu, sigma = (part[0][j, k] if k < len(x) else part[1][j] for part in (loc, scale))
+            factor = arb(c[j]) * w * (arb(x[k]) if k < len(x) else arb(1))
+            mean += factor * mu.item()
+            variance += (factor * sigma.item()) ** 2
+    return normal_cdf(mean / variance.sqrt())
+
+
+def exact_mixture(problem: Federated, d: float) -> arb:
+    """The same for mixtures: the sum over all tuples of components."""
+    shares = [
+        [w / sum(map(Fraction, own)) for w in map(Fraction, own)]
+        for law in problem.laws
+        for own in [law.weights.tolist() if isinstance(law, GaussianMixture) else [1.0]]
+    ]
+    total = arb(0)
+    for chosen in product(*(range(len(law.components)) for law in problem.laws)):
+        weight = math.prod((own[k] for own, k in zip(shares, chosen, strict=True)), start=Fraction(1))
+        components = [law.components[k] for law, k in zip(problem.laws, chosen, strict=True)]
+        total += arb(weight.numerator) / weight.denominator * exact_half_space(problem, d, components)
+    return total
+
+
+@pytest.mark.parametrize("mixtures", [0, 1, 2])
+@pytest.mark.parametrize("sigmas", [-1.0, 0.5, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_layer_and_one_constraint_have_the_probability_of_half_spaces(seed, sigmas, mixtures) -> None:
+    problem = make_federated(seed, (3, 2), 0.2, clients=2, mixtures=mixtures)
+    d = problem.offsets(sigmas)
+    truth = exact_mixture(problem, d.item())
+    lower, upper = bounds(directly(problem, problem.properties(d)))
+    assert arb(lower) <= truth
+    assert truth <= arb(upper)
+    likely = sigmas > 0 if mixtures == 0 else sigmas > 1  # so that every tuple is more likely safe than not
+    assert not likely or lower == pytest.approx(float(truth), abs=1e-6)
+    assert likely or mixtures or upper == pytest.approx(float(truth), abs=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_at_a_tiny_scale_a_certificate_is_a_verification_of_the_mean_network(depth: int) -> None:
+    problem = make_federated(depth, (3, *[6] * (depth - 1), 2), 1e-12, 1e-9, constraints=2)
+    value = problem.attacked(problem.deployed(1))
+    safe, unsafe = (bounds(directly(problem, problem.properties(m - value))) for m in (0.1, -0.1))
+    assert safe[0] > 1 - 1e-6
+    assert unsafe[1] < 1e-6
+
+
+def test_tuples_beyond_the_budget_count_as_unsafe_below_and_as_safe_above() -> None:
+    problem = make_federated(1, (2, 3, 2), 0.05, clients=3, mixtures=3)
+    properties = problem.properties(problem.offsets(0.0))
+    found = [bounds(directly(problem, properties, budget)) for budget in (8, 5, 1)]
+    (lower, upper), (fewer_lower, fewer_upper), (one_lower, one_upper) = found
+    assert lower > fewer_lower > one_lower >= 0
+    assert upper < fewer_upper < one_upper <= 1
+    assert bounds(directly(problem, properties, 1000)) == (lower, upper)
+
+
+@pytest.mark.parametrize("budget", [3, 12, 100])
+def test_weights_of_tuples_enclose_the_exact_products(budget: int) -> None:
+    law = DiagonalGaussian(vector(0.0), vector(1.0))
+    weights = [(0.3, 0.1, 7.0), (1 / 3, 1 / 7), (1e-50, 5.0)]
+    laws = [GaussianMixture((law,) * len(own), vector(*own)) for own in weights]
+    shares = [[Fraction(w) / sum(map(Fraction, own)) for w in own] for own in weights]
+    exact = [math.prod(chosen) for chosen in product(*shares)]
+    found = [weight for _, weight in component_tuples(laws, budget)]
+    assert len(found) == min(budget, 12)
+    for low, high in found:
+        near = [e for e in exact if Fraction(low) <= e <= Fraction(high)]
+        assert near
+        assert 0 <= low <= high <= 1
+        assert high - low <= 1e-13 * high
+    heaviest = sorted(exact, reverse=True)[: len(found)]
+    assert sum(low for low, _ in found) <= sum(heaviest) <= sum(high for _, high in found)
+
+
+def test_components_of_tuples_belong_to_their_clients() -> None:
+    laws = [DiagonalGaussian(vector(float(i)), vector(1.0)) for i in range(4)]
+    first, second = (GaussianMixture(tuple(laws[i : i + 2]), vector(1.0, 3.0)) for i in (0, 2))
+    found = {tuple(c.loc.item() for c in chosen): w for chosen, w in component_tuples([first, second], 10)}
+    assert set(found) == {(0.0, 2.0), (0.0, 3.0), (1.0, 2.0), (1.0, 3.0)}
+    assert found[1.0, 3.0][0] == pytest.approx(9 / 16, rel=1e-12)
+    (alone,) = component_tuples(laws, 10)
+    assert alone == (tuple(laws), (1.0, 1.0))
+
+
+def test_mixed_bounds_are_rounded_outward() -> None:
+    lowers, weights = [vector(0.1, 1.0), vector(0.7, 1.0)], [(0.3, 0.31), (0.5, 0.51)]
+    lower, upper = mixed_lower(lowers, weights), mixed_upper(lowers, weights)
+    for p in range(2):
+        values = [Fraction(own[p].item()) for own in lowers]
+        least = sum(Fraction(low) * v for (low, _), v in zip(weights, values, strict=True))
+        most = sum(Fraction(high) * v for (_, high), v in zip(weights, values, strict=True))
+        missing = 1 - sum(Fraction(low) for low, _ in weights)
+        assert Fraction(lower[p].item()) <= least
+        assert Fraction(upper[p].item()) >= min(most + missing, 1)
+        assert lower[p].item() == pytest.approx(float(least), abs=1e-14)
+
+
+def test_fedavg_and_product_of_gaussians_agree_at_equal_scales() -> None:
+    problem = make_federated(5, (3, 6, 2), 0.02, 0.001, clients=3)
+    laws = [law.components[0].with_scale(0.03) for law in problem.laws]
+    properties = problem.properties(problem.offsets(2.0))
+    fedavg, pog = (
+        certify_projected_directly(laws, rule, problem.network, properties)
+        for rule in (WeightedAverage.fedavg([1, 1, 1]), WeightedAverage.product_of_gaussians(laws))
+    )
+    assert bounds(fedavg) == pytest.approx(bounds(pog), abs=1e-9)
+    assert (fedavg.claim.rule, pog.claim.rule) == ("fedavg", "pog")
+    assert (fedavg.claim.kind, fedavg.claim.events) == ("direct", "projected")
+
+
+def test_a_rule_for_another_number_of_clients_is_refused() -> None:
+    problem = make_federated(5, (3, 6, 2), 0.02, clients=3)
+    properties = problem.properties(problem.offsets(2.0))
+    for certify in (certify_projected_directly, certify_projected):
+        with pytest.raises(ShapeMismatch, match="clients"):
+            certify(problem.laws[:2], problem.rule, problem.network, properties)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(("d", "holds"), [(1.0, True), (0.0, True), (-1e-300, False), (-1.0, False)])
+def test_constraints_of_zeros_are_decided_by_their_offsets(d: float, holds: bool, depth: int) -> None:
+    problem = make_federated(depth, (2, *[4] * (depth - 1), 2), 1e-4, constraints=2)
+    value = problem.attacked(problem.deployed(1))
+    C = problem.C.clone()
+    C[:, 1] = 0.0
+    some = replace(problem, C=C)
+    offsets = torch.cat([10 - value[:, :1], vector(d).unsqueeze(0)], dim=-1)
+    lower, upper = bounds(directly(some, some.properties(offsets)))
+    transported = certify_projected(some.laws, some.rule, some.network, some.properties(offsets)).lower.item()
+    if holds:
+        assert lower > 0.99
+        assert transported > 0.98
+        assert upper == 1.0
+    else:
+        assert (lower, transported) == (0.0, 0.0)
+        assert upper < 1e-3
+
+
+def test_properties_are_certified_one_by_one() -> None:
+    problem = make_federated(9, (2, 5, 2), 0.05, 0.01)
+    one = problem.properties(problem.offsets(2.0))
+    other = Properties(Box.around(one.regions.lower + 0.3, 0.02), -one.C, 0.5 - one.d)
+    together = directly(problem, joined([one, other]))
+    for p, alone in enumerate((one, other)):
+        assert bounds(directly(problem, alone)) == pytest.approx(
+            (together.lower[p].item(), together.upper[p].item()), rel=1e-6, abs=1e-9
+        )
+
+
+def test_a_local_certificate_is_the_mean_of_the_clients_own() -> None:
+    problem = make_federated(2, (2, 5, 2), 0.02, clients=3, mixtures=1)
+    properties = problem.properties(problem.offsets(2.0))
+    found = certify_projected_locally(problem.laws, "fedavg", problem.network, properties)
+    alone = WeightedAverage.fedavg([1])
+    own = [
+        certify_projected_directly([law], alone, problem.network, properties).lower.item()
+        for law in problem.laws
+    ]
+    assert found.lower.item() == pytest.approx(sum(own) / 3, abs=1e-6)
+    assert found.lower.item() <= (sum(map(Fraction, own)) + Fraction(1e-6)) / 3
+    assert (found.claim.kind, found.claim.rule, found.upper) == ("local", "fedavg", None)
+
+
+@pytest.mark.parametrize("biases", [(1.0, 1.0), (1.0, -5.0), (-5.0, 1.0), (-5.0, -5.0)])
+def test_layers_whose_neurons_are_all_inactive_cost_nothing(biases: tuple[float, float]) -> None:
+    network = mlp(1, 2, 2, 1)
+    loc = torch.full((network.parameters,), 0.5).double()
+    for (_, bias), value in zip(network.unflatten(loc)[::2], (*biases, 1.0), strict=True):
+        bias.fill_(value)
+    laws = [DiagonalGaussian(loc, torch.full_like(loc, 0.01))] * 2
+    properties = Properties(Box.point(vector(1.0).unsqueeze(0)), vector(1.0)[None, None], vector(0.0)[None])
+    rule = WeightedAverage.fedavg([1, 1])
+    assert certify_projected(laws, rule, network, properties).lower.item() > 0.99
+    assert certify_projected_directly(laws, rule, network, properties).lower.item() > 0.99
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One random problem: what is proven of it, and what samples say."""
+
+    lower: float
+    upper: float
+    transported: float
+    most_survive: float
+    least_proven: float
+
+
+def random_problems(seed: int, count: int) -> list[tuple[Federated, Properties]]:
+    """One federation and several properties.
+
+    Depths are one to four, scales reach up to where nothing can be certified, every fifth region is a point.
+    """
+    generator = stream(seed, "random problem")
+
+    def between(low: int, high: int) -> int:
+        return low + int((high - low + 1) * uniform(generator, 1))
+
+    widths = (between(1, 4), *(between(1, 8) for _ in range(1 + seed % 4)))
+    scale = 1e-3 * 2000 ** uniform(generator, 1).item()
+    clients, constraints = between(1, 3), between(1, 3)
+    federation = make_federated(
+        seed, widths, scale, 0.0, clients, constraints, int(seed % 3 == 0), seed % 7 == 0
+    )
+    problems = []
+    for _ in range(count):
+        radius = 1e-4 * 1000 ** uniform(generator, 1).item()
+        problem = replace(
+            federation,
+            centre=normal(generator, 1, widths[0]),
+            radius=0.0 if between(1, 5) == 1 else radius,
+            C=normal(generator, 1, constraints, widths[-1]),
+        )
+        problems.append((problem, problem.properties(problem.offsets(5 * uniform(generator, 1).item() - 1))))
+    return problems
+
+
+def outcomes(seed: int, count: int, samples: int) -> list[Outcome]:
+    problems = random_problems(seed, count)
+    federation = problems[0][0]
+    properties = joined([own for _, own in problems])
+    direct = directly(federation, properties)
+    transported = certify_projected(federation.laws, federation.rule, federation.network, properties)
+    theta = federation.deployed(samples)
+    verifier = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
+    proven = Safe(federation.network, properties, verifier)(Box.point(theta)).sum(0).tolist()
+    survive = [int(problem.survivors(theta, own).sum()) for problem, own in problems]
+    assert direct.upper is not None
+    assert all(map(int.__le__, proven, survive))
+    return [
+        Outcome(
+            direct.lower[p].item(),
+            direct.upper[p].item(),
+            transported.lower[p].item(),
+            clopper_pearson(survive[p], samples, SURE)[1],
+            clopper_pearson(proven[p], samples, SURE)[0],
+        )
+        for p in range(count)
+    ]
+
+
+def joined(properties: list[Properties]) -> Properties:
+    """The same properties as one batch."""
+    lower, upper = (torch.cat([getattr(p.regions, end) for p in properties]) for end in ("lower", "upper"))
+    return Properties(
+        Box(lower, upper), torch.cat([p.C for p in properties]), torch.cat([p.d for p in properties])
+    )
+
+
+@pytest.fixture
+def unchecked():
+    """Annotations are not checked: that is most of the time of many small problems."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_two_hundred_random_problems_contradict_neither_attacks_nor_proofs() -> None:
+    """At confidence SURE each, all comparisons hold together but for a probability of 1e-4."""
+    found = [own for seed in range(100) for own in outcomes(seed, count=2, samples=1000)]
+    assert len(found) == 200
+    for place, own in enumerate(found):
+        assert own.lower < own.upper, place  # equal where an upper bound was raised to the lower one
+        assert own.lower <= own.most_survive, place
+        assert own.transported <= own.most_survive, place
+        assert own.transported <= own.upper, place
+        assert own.least_proven <= own.upper, place
+    assert sum(0.01 < own.lower < 1 for own in found) > 80
+    assert sum(0.01 < own.transported < 1 for own in found) > 80
+    assert sum(own.upper < 0.99 for own in found) > 30
+    assert sum(own.lower == 0 for own in found) > 10
+    assert sum(own.upper - own.lower < 0.1 for own in found) > 40
