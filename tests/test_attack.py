@@ -112,6 +112,13 @@ def test_a_margin_of_zero_is_safe() -> None:
     assert ProjectedGradient().survives(network, theta, properties).all()
 
 
+def test_an_attack_works_where_gradients_are_off() -> None:
+    network, theta, properties = make_problem(4, (3, 5, 2), networks=4)
+    with torch.no_grad():
+        x, _ = ProjectedGradient()(network, theta, properties)
+    assert torch.equal(x, ProjectedGradient()(network, theta, properties)[0])
+
+
 def test_no_gradient_is_left_behind() -> None:
     network, theta, properties = make_problem(4, (3, 5, 2), networks=4)
     x, _ = ProjectedGradient()(network, theta.requires_grad_(), properties)

@@ -69,6 +69,7 @@ def _gradient(
     network: Network, theta: Float[Tensor, "B n_w"], x: Float[Tensor, "B P p"], properties: Properties
 ) -> Float[Tensor, "B P p"]:
     """∇_x of the least margin."""
-    x = x.detach().requires_grad_()
-    (gradient,) = torch.autograd.grad(least_margin(network, theta.detach(), x, properties).sum(), x)
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(least_margin(network, theta.detach(), x, properties).sum(), x)
     return gradient

@@ -24,7 +24,7 @@ from fedcert.certify.projected import (
     mixed_upper,
 )
 from fedcert.certify.projected_transported import certify_projected
-from fedcert.errors import ShapeMismatch
+from fedcert.errors import InvalidConfig, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.networks import mlp
 from fedcert.properties import Properties
@@ -119,6 +119,16 @@ def test_tuples_beyond_the_budget_count_as_unsafe_below_and_as_safe_above() -> N
     assert lower > fewer_lower > one_lower >= 0
     assert upper < fewer_upper < one_upper <= 1
     assert bounds(directly(problem, properties, 1000)) == (lower, upper)
+
+
+@pytest.mark.parametrize("budget", [0, -1])
+def test_a_budget_of_nothing_is_refused(budget: int) -> None:
+    problem = make_federated(1, (2, 2), 0.05)
+    properties = problem.properties(problem.offsets(1.0))
+    with pytest.raises(InvalidConfig, match="at least one"):
+        directly(problem, properties, budget)
+    with pytest.raises(InvalidConfig, match="at least one"):
+        certify_projected(problem.laws, problem.rule, problem.network, properties, budget=budget)
 
 
 @pytest.mark.parametrize("budget", [3, 12, 100])
@@ -327,7 +337,7 @@ def test_two_hundred_random_problems_contradict_neither_attacks_nor_proofs() -> 
     found = [own for seed in range(100) for own in outcomes(seed, count=2, samples=1000)]
     assert len(found) == 200
     for place, own in enumerate(found):
-        assert own.lower < own.upper, place  # equal where an upper bound was raised to the lower one
+        assert own.lower < own.upper, place
         assert own.lower <= own.most_survive, place
         assert own.transported <= own.most_survive, place
         assert own.transported <= own.upper, place

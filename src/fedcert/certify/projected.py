@@ -11,7 +11,7 @@ from torch import Tensor
 from fedcert.attack import ProjectedGradient
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim
-from fedcert.errors import ShapeMismatch
+from fedcert.errors import InvalidConfig, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.networks import Network
 from fedcert.numerics import down, require_gradual_underflow, sum_down, sum_up, up
@@ -65,7 +65,7 @@ def certify_projected_directly(
         uppers.append(upper_bound(network, deployed, properties, attack))
         weights.append(weight)
     lower, upper = mixed_lower(lowers, weights), mixed_upper(uppers, weights)
-    return Certificate(Claim("direct", rule.name, EVENTS), lower, torch.maximum(lower, upper))
+    return Certificate(Claim("direct", rule.name, EVENTS), lower, upper)
 
 
 def certify_projected_locally(
@@ -80,6 +80,7 @@ def certify_projected_locally(
         properties: the properties to prove.
         track: shows progress.
     """
+    require_gradual_underflow()
     own = []
     for law in track(laws, "certifying clients", len(laws)):
         found = [(lower_bound(network, c, properties), w) for (c,), w in component_tuples([law], TUPLES)]
@@ -146,6 +147,8 @@ def component_tuples(
     laws: Sequence[Law], budget: int
 ) -> Iterator[tuple[tuple[DiagonalGaussian, ...], tuple[float, float]]]:
     """Tuples of components, the heaviest first where not all fit, and bounds of their weights Π π_{i,k_i}."""
+    if budget < 1:
+        raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
     shares = [_shares(law) for law in laws]
     logs = [[math.log(low) for low, _ in own] for own in shares]
     for chosen in islice(exhaustive_within(budget)(logs), budget):

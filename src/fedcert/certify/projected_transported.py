@@ -40,9 +40,10 @@ def certify_projected(
 ) -> Certificate:
     """L ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) from events of the clients' own laws, for each property.
 
-    All that the network sees of the weights are projections Σ_i w_i P_i, P_i one of client i's weights. On
-    each client's events the deployed network keeps its margins; tuples of cells are disjoint, and their
-    masses multiply since clients are independent. A tuple of mixture components is one Gaussian problem.
+    All that the network sees of the weights are projections Σ_i P_i, P_i of client i's weights. Their sum's
+    tail is bounded by that of independent normals with the same bounds of their deviations (twice that
+    tail where deviations depend on the layers before), and the latter by tuples of disjoint cells, whose
+    masses multiply. A tuple of mixture components is one Gaussian problem.
 
     Args:
         laws: the clients' posteriors, Gaussians or mixtures of them.

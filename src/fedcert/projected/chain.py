@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.errors import ShapeMismatch
 from fedcert.numerics import above, down, rounding_error, up
 from fedcert.projected.bound import Violation, decided
 from fedcert.projected.centre import conditional_deviation
@@ -199,6 +200,8 @@ def chained_violation(
         reference: where the noise is taken; at the random activations where None.
         projections: how sums of the clients' projections are bounded; by their law where None.
     """
+    if properties.C.dim() != 3:
+        raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
     chain = _Chain(federation, properties, failure, reference or Conditional(), projections or Limit())
     kappa = -torch.special.ndtri(ranges)
     for depth in range(len(federation.deployed) - 1):
