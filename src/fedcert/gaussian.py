@@ -36,6 +36,13 @@ def tail_upper(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return up(value + error)
 
 
+def normal_tail_upper(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """An upper bound of Q(z) = Pr(Z > z) for a standard normal Z and any z; 1 for NaN."""
+    right, left = tail_upper(z.clamp(min=0.0)), up(1 - tail_lower((-z).clamp(min=0.0)))
+    tail = torch.where(z >= 0, right, left).clamp(max=1.0)
+    return torch.where(z.isnan(), 1.0, tail)
+
+
 def log_mass_lower(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """A lower bound of log Pr(a ≤ Z ≤ b) for a standard normal Z; −inf where a or b is NaN.
 

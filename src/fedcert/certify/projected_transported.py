@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float64
-from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.certify.projected import EVENTS, TUPLES, component_tuples, mixed_lower
@@ -13,19 +11,12 @@ from fedcert.laws import SMALLEST, DiagonalGaussian, Law
 from fedcert.networks import Network
 from fedcert.numerics import down, require_gradual_underflow
 from fedcert.progress import Tracker, silent
-from fedcert.projected.chain import Conditional, Federation, Reference, Static, chained_violation
+from fedcert.projected.chain import Federation, least_chained_violation
 from fedcert.projected.layers import noisy_layers
 from fedcert.projected.tails import Cells, Projections
 from fedcert.properties import Properties
 from fedcert.rules import LinearRule, WeightedAverage
 
-TRIALS: tuple[tuple[Reference, float, float], ...] = (
-    (Conditional(), 1e-5, 1e-8),
-    (Conditional(), 1e-4, 1e-7),
-    (Conditional(), 1e-6, 1e-9),
-    (Static(), 1e-5, 1e-8),
-)
-"""References and failure probabilities that are tried; the best one counts, property by property."""
 PROPERTIES = 25  # that are worked on at a time
 
 
@@ -64,25 +55,12 @@ def certify_projected(
         federation = client_layers(components, linear, network)
         parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
         found = [
-            _best_trial(federation, properties[part], projections)
+            down(1 - least_chained_violation(federation, properties[part], projections)).clamp(min=0.0)
             for part in track(parts, "transporting projections")
         ]
         lowers.append(torch.cat(found))
         weights.append(weight)
     return Certificate(Claim("transported", rule.name, EVENTS), mixed_lower(lowers, weights))
-
-
-def _best_trial(
-    federation: Federation, properties: Properties, projections: Projections
-) -> Float64[Tensor, "P"]:
-    """The largest of the bounds that the trials give, for each property."""
-    ones = torch.ones_like(properties.d[:, 0])
-    found = [
-        chained_violation(federation, properties, ranges * ones, failure * ones, reference, projections)
-        for reference, ranges, failure in TRIALS
-    ]
-    least = torch.stack([violation.probability for violation in found]).amin(0)
-    return down(1 - least).clamp(min=0.0)
 
 
 def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:

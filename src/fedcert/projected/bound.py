@@ -14,7 +14,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.gaussian import tail_upper
+from fedcert.gaussian import normal_tail_upper, tail_upper
 from fedcert.numerics import above, down, rounding_error, sum_up, up
 from fedcert.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
 from fedcert.projected.chernoff import deviation, moments, rough_mean
@@ -184,8 +184,12 @@ def _gaussian_tails(
     charge = rounding_error(terms, (C * mean).abs().sum(-1) + margin.abs())
     distance = down(value - charge - above((C.abs() * outputs.error.unsqueeze(-2)).sum(-1), terms))
     spread = (C * outputs.deviation.unsqueeze(-2)).square().sum(-1)
-    z = down(distance / up(above(spread, terms).sqrt()))
-    return torch.where(z > 0, tail_upper(z.clamp(min=0.0)), 1.0)
+    wide, narrow = (
+        up(above(spread, terms).sqrt()),
+        down((2 * spread - above(spread, terms)).clamp(min=0.0).sqrt()),
+    )
+    z = down(distance / torch.where(distance > 0, wide, narrow))
+    return normal_tail_upper(z)
 
 
 def _tails(form: LinearForm) -> Float64[Tensor, "P R"]:

@@ -15,7 +15,6 @@ Scalar projections are what clients can cut into cells: this is the form that is
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float64
@@ -24,9 +23,9 @@ from torch import Tensor
 from fedcert.errors import ShapeMismatch
 from fedcert.numerics import above, down, rounding_error, up
 from fedcert.projected.bound import Violation, decided
-from fedcert.projected.centre import conditional_deviation
 from fedcert.projected.layers import BEYOND, NoisyLayer
 from fedcert.projected.rectified import first_activations
+from fedcert.projected.references import Conditional, Ranges, Reference, Static
 from fedcert.projected.relaxation import through_relu
 from fedcert.projected.spread import (
     Spread,
@@ -34,34 +33,10 @@ from fedcert.projected.spread import (
     concentration_width,
     movement,
     movement_of_inputs,
-    noise_over,
-    noise_over_inputs,
-    read,
     rounded_centre,
 )
 from fedcert.projected.tails import Limit, Projections, total
 from fedcert.properties import Properties
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """A hidden layer on its events: bounds over the region, and its law at the centre given those before.
-
-    Attributes:
-        lower: of the pre-activations, over the region.
-        upper: of the pre-activations, over the region.
-        mean: upper bounds of the conditional means at the centre.
-        deviation: upper bounds of the conditional deviations at the centre.
-        ceiling: crude bounds of the activations.
-        spread: how far the region moves the layer.
-    """
-
-    lower: Float64[Tensor, "P m"]
-    upper: Float64[Tensor, "P m"]
-    mean: Float64[Tensor, "P m"]
-    deviation: Float64[Tensor, "P m"]
-    ceiling: Float64[Tensor, "P m"]
-    spread: Spread
 
 
 @dataclass(frozen=True)
@@ -75,111 +50,6 @@ class Federation:
 
     deployed: Sequence[NoisyLayer]
     clients: Sequence[Sequence[NoisyLayer]]
-
-
-@runtime_checkable
-class Reference(Protocol):
-    """Where the noise of the layers beyond the first is taken."""
-
-    @property
-    def factor(self) -> float:
-        """What the tail of the noise exceeds the Gaussian one by, at most."""
-        ...
-
-    def deviation(
-        self,
-        noise: Float64[Tensor, "P R k"],
-        bias_noise: Float64[Tensor, "P R"],
-        before: Ranges,
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
-        """Bounds of the deviation of a row's noise at the reference."""
-        ...
-
-    def lost(
-        self,
-        depth: int,
-        layers: Sequence[NoisyLayer],
-        radius: Float64[Tensor, "P p"],
-        before: Sequence[Ranges],
-        noise: Float64[Tensor, "P R k"],
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
-        """Bounds of a row's noise between the reference and any point of the region."""
-        ...
-
-
-@dataclass(frozen=True)
-class Conditional:
-    """h_ref = h(x_c), the random activations at the centre."""
-
-    @property
-    def factor(self) -> float:
-        """2, by the reflection principle."""
-        return 2.0
-
-    def deviation(
-        self,
-        noise: Float64[Tensor, "P R k"],
-        bias_noise: Float64[Tensor, "P R"],
-        before: Ranges,
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
-        """√(Σ_k r_k² h_k² + r_b²), on an event of concentration."""
-        return conditional_deviation(noise, bias_noise, before.mean, before.deviation, u)
-
-    def lost(
-        self,
-        depth: int,
-        layers: Sequence[NoisyLayer],
-        radius: Float64[Tensor, "P p"],
-        before: Sequence[Ranges],
-        noise: Float64[Tensor, "P R k"],
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
-        """sup_x |N·(h(x) − h(x_c))|: only the input region drives it."""
-        return noise_over(read(depth, layers, radius, [own.spread for own in before]), noise, u)
-
-
-@dataclass(frozen=True)
-class Static:
-    """h_ref = c, the centre of the activations' range."""
-
-    @property
-    def factor(self) -> float:
-        """1: the sum is Gaussian."""
-        return 1.0
-
-    def deviation(
-        self,
-        noise: Float64[Tensor, "P R k"],
-        bias_noise: Float64[Tensor, "P R"],
-        before: Ranges,
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
-        """√(Σ_k r_k² c_k² + r_b²)."""
-        centre, _ = self._middle(before)
-        at = noise * centre.unsqueeze(-2)
-        square = (at * at).sum(-1) + bias_noise * bias_noise
-        return up(above(square, noise.shape[-1] + 4).sqrt())
-
-    def lost(
-        self,
-        depth: int,
-        layers: Sequence[NoisyLayer],
-        radius: Float64[Tensor, "P p"],
-        before: Sequence[Ranges],
-        noise: Float64[Tensor, "P R k"],
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
-        """Σ_k |N_k| ρ_k for |h_k(x) − c_k| ≤ ρ_k."""
-        _, half = self._middle(before[depth - 1])
-        return noise_over_inputs(half, noise, u)
-
-    def _middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
-        low, high = before.lower.clamp(min=0.0), before.upper.clamp(min=0.0)
-        centre = (low + high) / 2
-        return centre, up(torch.maximum(high - centre, centre - low))
 
 
 def chained_violation(
@@ -207,6 +77,33 @@ def chained_violation(
     for depth in range(len(federation.deployed) - 1):
         chain.add_layer(depth, kappa)
     return chain.margins(properties)
+
+
+TRIALS: tuple[tuple[Reference, float, float], ...] = (
+    (Conditional(), 1e-5, 1e-8),
+    (Conditional(), 1e-4, 1e-7),
+    (Conditional(), 1e-6, 1e-9),
+    (Static(), 1e-5, 1e-8),
+)
+"""References and failure probabilities that are tried; the best one counts, property by property."""
+
+
+def least_chained_violation(
+    federation: Federation, properties: Properties, projections: Projections | None = None
+) -> Float64[Tensor, "P"]:
+    """The least of the bounds that the trials give, for each property.
+
+    Args:
+        federation: the network, its law, and the clients' shares of the noise.
+        properties: P properties.
+        projections: how sums of the clients' projections are bounded; by their law where None.
+    """
+    ones = torch.ones_like(properties.d[:, 0])
+    found = [
+        chained_violation(federation, properties, ranges * ones, failure * ones, reference, projections)
+        for reference, ranges, failure in TRIALS
+    ]
+    return torch.stack([violation.probability for violation in found]).amin(0)
 
 
 class _Chain:

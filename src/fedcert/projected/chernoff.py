@@ -50,7 +50,8 @@ def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:
         form: Y.
         multiples: the rates λ > 0, in units of 1 / deviation of Y.
     """
-    rates = multiples / deviation(form)
+    least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate will do
+    rates = multiples / torch.maximum(deviation(form), least)
     return Moments(rates, torch.stack([_exponent(form, rate) for rate in rates]))
 
 

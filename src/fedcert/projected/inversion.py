@@ -173,6 +173,6 @@ def _log_moment(row: Row, rate: float) -> float:
     # each term's error counts by its share of the sum, at most exp(−|gap|)
     gap = inactive - active
     size = (nu * nu * w + 2 * np.abs(nu * v) + v * v + np.minimum(edge, 0) ** 2) * np.exp(np.minimum(-gap, 0))
-    size = size + nu * nu * np.exp(np.minimum(gap, 0)) + np.abs(logs) + 1
+    size = size + np.maximum(nu, 0) ** 2 * np.exp(np.minimum(gap, 0)) + np.abs(logs) + 1
     slack = (len(logs) + 64) * 2.0**-48 * (float(size.sum()) + abs(rate * row.constant) + variance)
     return float(logs.sum()) - rate * row.constant + variance + doubled + slack

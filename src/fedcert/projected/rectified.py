@@ -90,6 +90,6 @@ def log_moment(
     inactive = torch.special.log_ndtr(-nu).expand_as(active)
     gap = inactive - active  # each term's error counts by its share of the sum, at most exp(−|gap|)
     size = (nu * nu * w + 2 * (nu * v).abs() + v * v) / (2 * rest) + edge.clamp(max=0.0) ** 2
-    size = size * torch.exp((-gap).clamp(max=0.0)) + nu * nu * torch.exp(gap.clamp(max=0.0))
+    size = size * torch.exp((-gap).clamp(max=0.0)) + nu.clamp(min=0.0) ** 2 * torch.exp(gap.clamp(max=0.0))
     error = rounding_error(_ROUNDINGS, 1 + size + torch.logaddexp(active, inactive).abs())
     return torch.where(w <= 0.5, up(torch.logaddexp(active, inactive) + error), math.inf)

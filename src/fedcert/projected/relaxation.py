@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.numerics import rounding_error, up
+from fedcert.numerics import above, rounding_error, up
 
 
 def through_relu(
@@ -36,6 +36,8 @@ def through_relu(
     falling = coefficient.clamp(max=0.0)
     constant = (falling * height).sum(-1)
     rounded = torch.where(stable, 0.0, falling.abs() * slope * torch.maximum(low.abs(), high.abs()))
+    terms = low.shape[-1] + 4
     inexact = (error * ceiling.unsqueeze(-2)).sum(-1)
-    charge = inexact + rounding_error(8, rounded.sum(-1)) + rounding_error(low.shape[-1] + 2, constant.abs())
+    charge = inexact + rounding_error(8, rounded.sum(-1)) + rounding_error(terms, constant.abs())
+    charge = above(charge, terms)
     return coefficient.clamp(min=0.0) * below + falling * slope, constant, charge

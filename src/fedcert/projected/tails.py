@@ -124,7 +124,7 @@ class Cells:
         clients = deviations.shape[-1]
         lost = above(clients * self.step(deviations), 2)
         bound = up(_normal_tail(down(down(g - lost) / total(deviations))) + self._outside(clients))
-        worth = (bound > self.counted_from) & (g > 0)
+        worth = (bound > self.counted_from) & (g > 0) & deviations.isfinite().all(-1)
         for row in worth.nonzero():
             index = tuple(row.tolist())
             counted = self._count(g[index].item(), deviations[index])
