@@ -56,7 +56,8 @@ def peer(path: Path, network: Network, theta: Tensor, properties: Properties) ->
 
     lower, upper = properties.regions.lower.float(), properties.regions.upper.float()
     middle = (lower + upper) / 2
-    bounded = BoundedModule(Perturbed(), middle[:1])
+    dense = {"sparse_intermediate_bounds": False}  # its sparse rows do not know perturbed weights
+    bounded = BoundedModule(Perturbed(), middle[:1], bound_opts=dense)
 
     def margins() -> Tensor:
         found = []

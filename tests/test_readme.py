@@ -25,9 +25,11 @@ def test_the_python_example_prints_what_the_readme_shows() -> None:
 
 
 def test_the_table_is_that_of_the_default_run() -> None:
-    shown = re.findall(r"│(\w+) +│(\w+) +│([\w-]+) +│ +([\d.]+) %", README)
+    shown = re.findall(r"│(\w+) +│(\w+) +│([\w-]+) +│ +\[?([\d.]+)(?:, ([\d.]+)\])? │", README)
     certificates = [certificate for certificate, _ in run(RunConfig()).certificates]
-    found = {(c.claim.kind, c.claim.rule, c.claim.events): 100 * c.mean_lower for c in certificates}
+    found = {(c.claim.kind, c.claim.rule, c.claim.events): c for c in certificates}
     assert {tuple(row[:3]) for row in shown} == set(found)
-    for *claim, certified in shown:
-        assert float(certified) == pytest.approx(found[tuple(claim)], abs=3)  # processors differ
+    for *claim, lower, upper in shown:
+        certificate = found[tuple(claim)]
+        assert float(lower) == pytest.approx(100 * certificate.mean_lower, abs=3)  # processors differ
+        assert bool(upper) == (certificate.mean_upper is not None)

@@ -12,6 +12,7 @@ _HOME = {
     "DiagonalGaussian": "laws",
     "Estimate": "certificate",
     "FedcertError": "errors",
+    "GaussianMixture": "laws",
     "IntervalVerifier": "verifiers.interval",
     "Law": "laws",
     "MergedIntervalVerifier": "verifiers.interval",
@@ -22,6 +23,8 @@ _HOME = {
     "Safe": "verifiers",
     "Verifier": "verifiers",
     "WeightedAverage": "rules",
+    "certify_projected": "certify.projected_transported",
+    "certify_projected_directly": "certify.projected",
     "client": "federation",
     "from_torch": "networks",
     "linf_robustness": "properties",
@@ -37,11 +40,14 @@ if TYPE_CHECKING:
     from fedcert.certificate import Certificate as Certificate
     from fedcert.certificate import Claim as Claim
     from fedcert.certificate import Estimate as Estimate
+    from fedcert.certify.projected import certify_projected_directly as certify_projected_directly
+    from fedcert.certify.projected_transported import certify_projected as certify_projected
     from fedcert.errors import FedcertError as FedcertError
     from fedcert.events.paper_box import PaperBox as PaperBox
     from fedcert.federation import client as client
     from fedcert.federation import server as server
     from fedcert.laws import DiagonalGaussian as DiagonalGaussian
+    from fedcert.laws import GaussianMixture as GaussianMixture
     from fedcert.laws import Law as Law
     from fedcert.message import Message as Message
     from fedcert.networks import Network as Network

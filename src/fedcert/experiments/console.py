@@ -56,10 +56,9 @@ def summary_table(summary: dict[str, Any]) -> Table:
     hidden = "×".join(str(width) for width in config["hidden"])
     table = Table(
         title=f"{config['dataset']}, {config['clients']} clients, hidden {hidden},"
-        f" scale {config['scale']}, {config['properties']} properties,"
-        f" accuracy {100 * summary['accuracy']:.1f} %",
-        caption="certified: proven bounds [L, U] of the mean over the properties, or L alone\n"
-        "MC–IBP, attack (survival): estimates, in %; accuracy: of the mean model",
+        f" scale {config['scale']}, {config['properties']} properties",
+        caption="certified: proven bounds [L, U], or L alone, mean over properties\n"
+        f"MC–IBP, attack survival: estimates in %; accuracy {100 * summary['accuracy']:.1f} %",
         padding=(0, 1, 0, 0),  # the longest names fit 80 columns
     )
     for name in ("claim", "rule", "events"):

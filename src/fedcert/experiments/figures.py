@@ -8,32 +8,36 @@ from matplotlib.figure import Figure
 from fedcert.experiments.run import RunResult
 
 INK, PALE = "#0072b2", "#d9d9d9"  # a blue that the colour-blind and a printer can tell from grey
+UPPER, MC, SURVIVAL = "#d55e00", "#cc79a7", "#e69f00"
 
 
 def bounds_figure(result: RunResult) -> str:
-    """Every certificate as a bar (mean over the properties), one dot a property, estimates as ticks."""
-    rows = [
-        (
-            f"{c.claim.kind}\n{c.claim.rule}\n{c.claim.events}",
-            c.mean_lower,
-            c.lower.cpu().numpy(),
-            c.claim.rule,
-        )
-        for c, _ in result.certificates
-    ]
-    mc = {e.rule: e.value for e in result.estimates if e.name == "mc-ibp"}
-    figure = Figure(figsize=(max(7, 1.1 * len(rows)), 3.4), layout="constrained")
+    """Every certificate as a bar to its mean lower bound, one dot a property; beside it what limits it.
+
+    A bracket ends at the upper bound, ticks stand for the estimates of the same rule.
+    """
+    estimates: dict[tuple[str, str], float] = {(e.name, e.rule): e.value for e in result.estimates}
+    figure = Figure(figsize=(7, 0.8 + 0.32 * len(result.certificates)), layout="constrained")
     axes = figure.subplots()
     spread = np.random.default_rng(0)
-    for place, (name, mean, lower, rule) in enumerate(rows):
-        axes.bar(place, 100 * mean, width=0.6, color=PALE if name.startswith("local") else INK, alpha=0.85)
+    for place, (certificate, _) in enumerate(result.certificates):
+        claim, lower = certificate.claim, certificate.lower.cpu().numpy()
+        deployed = claim.kind != "local"
+        mean = 100 * certificate.mean_lower
+        axes.barh(place, mean, height=0.6, color=INK if deployed else PALE, alpha=0.85)
         jitter = place + spread.uniform(-0.22, 0.22, len(lower))
-        axes.plot(jitter, 100 * lower, ".", color="black", markersize=3, alpha=0.5)
-        if rule in mc and not name.startswith("local"):
-            axes.hlines(100 * mc[rule], place - 0.4, place + 0.4, colors="#d55e00", linestyles="--")
-    axes.set_xticks(range(len(rows)), [name for name, *_ in rows])
-    axes.set_ylabel("certified probability, %")
-    axes.set_ylim(0, 103)
+        axes.plot(100 * lower, jitter, ".", color="black", markersize=3, alpha=0.4)
+        if certificate.mean_upper is not None:
+            axes.plot([mean, 100 * certificate.mean_upper], [place, place], "|-", color=UPPER, linewidth=2)
+        for name, colour in (("mc-ibp", MC), ("attack-survival", SURVIVAL)) if deployed else ():
+            if (name, claim.rule) in estimates:
+                at = 100 * estimates[name, claim.rule]
+                axes.vlines(at, place - 0.4, place + 0.4, colors=colour, linestyles="--", linewidth=1.5)
+    names = [" · ".join((c.claim.kind, c.claim.rule, c.claim.events)) for c, _ in result.certificates]
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("probability of safety, %")
+    axes.set_xlim(0, 101)
     axes.spines[["top", "right"]].set_visible(False)
     return _svg(figure)
 

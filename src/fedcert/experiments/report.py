@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from fedcert.certificate import percent_down
+from fedcert.certificate import percent_down, percent_up
 from fedcert.experiments.figures import bounds_figure, federation_figure
 from fedcert.experiments.run import RunResult
 
@@ -28,6 +28,7 @@ def render(result: RunResult, summary: dict[str, Any]) -> str:
     return environment.get_template("report.html").render(
         summary=summary,
         percent_down=percent_down,
+        percent_up=percent_up,
         config=json.dumps(summary["config"], indent=2),
         bounds=Markup(bounds_figure(result)),
         federation=Markup(federation_figure(result)),
