@@ -25,7 +25,7 @@ def test_the_python_example_prints_what_the_readme_shows() -> None:
 
 
 def test_the_table_is_that_of_the_default_run() -> None:
-    shown = re.findall(r"│(\w+) +│(\w+) +│([\w-]+) +│ +\[?([\d.]+)(?:, ([\d.]+)\])? │", README)
+    shown = re.findall(r"│(\w+) +│(\w+) +│([\w-]+) +│ *\[?([\d.]+)(?:, ([\d.]+)\])? │", README)
     certificates = [certificate for certificate, _ in run(RunConfig()).certificates]
     found = {(c.claim.kind, c.claim.rule, c.claim.events): c for c in certificates}
     assert {tuple(row[:3]) for row in shown} == set(found)

@@ -1,10 +1,15 @@
 """What is particular to linear bounds; the soundness tests they share are in test_interval.py."""
 
 import pytest
+import torch
+from oracles import random_points
 from problems import make_problem
 
+from fedcert.box import Box
 from fedcert.errors import UnsupportedLayer
-from fedcert.networks import Linear, Network, ReLU
+from fedcert.networks import Linear, Network, ReLU, mlp
+from fedcert.properties import Properties
+from fedcert.randomness import stream
 from fedcert.verifiers.interval import MergedIntervalVerifier
 from fedcert.verifiers.linear import LinearVerifier
 
@@ -22,3 +27,25 @@ def test_linear_bounds_refuse_a_network_that_ends_in_relu() -> None:
     problem = make_problem(0, (2, 3), properties=1)
     with pytest.raises(UnsupportedLayer, match="Linear layer at the end"):
         LinearVerifier()(Network((Linear(2, 3), ReLU())), problem.boxes, problem.properties)
+
+
+def test_additive_noise_on_pre_activations_is_a_box_of_biases() -> None:
+    generator = stream(4, "additive noise")
+    network = mlp(3, 8, 8, 2)
+    theta = network.initialise(generator).double()
+    noise = torch.cat([
+        torch.cat([torch.zeros(layer.outputs * layer.inputs), torch.full((layer.outputs,), 0.05)])
+        for layer in network.layers
+        if isinstance(layer, Linear)
+    ]).double()
+    region = Box.around(torch.rand(1, 3, generator=generator).double(), 0.02)
+    properties = Properties(region, torch.eye(2).double().unsqueeze(0), torch.zeros(1, 2).double())
+    box = Box(theta.unsqueeze(0) - noise, theta.unsqueeze(0) + noise)
+    margins = LinearVerifier().margins(network, box, properties)[0, 0]
+    for x in random_points(region[0], 300, generator):
+        h = x
+        for layer, parameters in zip(network.layers, network.unflatten(theta), strict=True):
+            h = layer(parameters, h.unsqueeze(0))[0]
+            if isinstance(layer, Linear):
+                h = h + 0.05 * (2 * torch.rand(len(h), generator=generator).double() - 1)
+        assert (h >= margins).all()

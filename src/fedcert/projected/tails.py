@@ -20,6 +20,7 @@ from fedcert.gaussian import log_mass_lower, tail_upper
 from fedcert.numerics import above, down, exp_down, gamma, up
 
 REACH = 8.0  # deviations of a projection that the cells cover
+MOST_COUNTED = 32  # clients: with more, tuples are not counted but bounded
 
 
 @runtime_checkable
@@ -122,9 +123,10 @@ class Cells:
     ) -> Float64[Tensor, "*rows"]:
         """One minus the mass of the tuples whose lower ends add up to −g or more, or a bound of that."""
         clients = deviations.shape[-1]
+        few = clients <= MOST_COUNTED
         lost = above(clients * self.step(deviations), 2)
         bound = up(_normal_tail(down(down(g - lost) / total(deviations))) + self._outside(clients))
-        worth = (bound > self.counted_from) & (g > 0) & deviations.isfinite().all(-1)
+        worth = (bound > self.counted_from) & (g > 0) & deviations.isfinite().all(-1) & few
         for row in worth.nonzero():
             index = tuple(row.tolist())
             counted = self._count(g[index].item(), deviations[index])

@@ -4,7 +4,7 @@ From the constraints back to the input, C f_θ(x) + d ≥ A h + c is kept as a l
 layer's activations h. Through W h + b, with h ≥ 0, the least coefficient over a weight box is reached at a
 corner, A⁺W̲ + A⁻W̄, exactly; through a ReLU a line below or above it replaces it, by the sign of the
 coefficient. At the input the bound is minimised over the region. Unlike intervals, it keeps that all
-neurons see the same input.
+neurons see the same input. Additive noise on pre-activations is a box of biases, and needs nothing more.
 """
 
 from collections.abc import Sequence
