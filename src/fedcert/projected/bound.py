@@ -184,10 +184,8 @@ def _gaussian_tails(
     charge = rounding_error(terms, (C * mean).abs().sum(-1) + margin.abs())
     distance = down(value - charge - above((C.abs() * outputs.error.unsqueeze(-2)).sum(-1), terms))
     spread = (C * outputs.deviation.unsqueeze(-2)).square().sum(-1)
-    wide, narrow = (
-        up(above(spread, terms).sqrt()),
-        down((2 * spread - above(spread, terms)).clamp(min=0.0).sqrt()),
-    )
+    wide = up(above(spread, terms).sqrt())
+    narrow = down(down(2 * spread - above(spread, terms)).clamp(min=0.0).sqrt())
     z = down(distance / torch.where(distance > 0, wide, narrow))
     return normal_tail_upper(z)
 
