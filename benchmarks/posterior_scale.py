@@ -19,7 +19,7 @@ from projected_certificates import boxes, chained
 
 from fedcert.certify.projected import certify_projected_directly
 from fedcert.estimates import mc_ibp
-from fedcert.projected.chain import Conditional
+from fedcert.projected.references import Conditional
 from fedcert.randomness import stream
 from fedcert.verifiers import Safe
 from fedcert.verifiers.interval import IntervalVerifier

@@ -19,7 +19,8 @@ from fedcert.certify.projected_transported import certify_projected, client_laye
 from fedcert.events.mean_box import MeanBox
 from fedcert.events.paper_box import PaperBox
 from fedcert.federation import direct
-from fedcert.projected.chain import Conditional, Reference, Static, chained_violation
+from fedcert.projected.chain import chained_violation
+from fedcert.projected.references import Conditional, Reference, Static
 from fedcert.randomness import stream
 from fedcert.verifiers import AnyOf, Safe
 from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier

@@ -19,8 +19,8 @@ from projected_certificates import chained
 from fedcert.attack import ProjectedGradient
 from fedcert.certify.projected import upper_bound
 from fedcert.projected import bound, spread
-from fedcert.projected.chain import Conditional, Static
 from fedcert.projected.layers import noisy_layers
+from fedcert.projected.references import Conditional, Static
 from fedcert.projected.split import STARTS, least_violation, uniform_split
 
 

@@ -24,7 +24,6 @@ from fedcert.box import Box
 from fedcert.certify.projected import lower_bound
 from fedcert.networks import Linear, Network
 from fedcert.properties import Properties
-from fedcert.verifiers import Safe
 from fedcert.verifiers.interval import MergedIntervalVerifier
 from fedcert.verifiers.linear import LinearVerifier
 
@@ -91,12 +90,11 @@ def main() -> None:
     theta = law.loc
     box = Box.around(theta, RADIUS)
     boxes = Box(box.lower.unsqueeze(0), box.upper.unsqueeze(0))
-    verifiers = {"interval": MergedIntervalVerifier(), "linear": LinearVerifier()}
     methods: dict[str, Callable[[], Tensor]] = {
-        name: lambda v=verifier: v.margins(network, boxes, properties)[0]  # type: ignore[misc]
-        for name, verifier in verifiers.items()
+        "interval": lambda: MergedIntervalVerifier().margins(network, boxes, properties)[0],
+        "linear": lambda: LinearVerifier().margins(network, boxes, properties)[0],
+        "projected": lambda: lower_bound(network, law, properties),
     }
-    methods["projected"] = lambda: lower_bound(network, law, properties)
     if options.auto_lirpa:
         methods["auto_LiRPA"] = peer(options.auto_lirpa, network, theta, properties)
     found = {name: milliseconds(method, options.properties) for name, method in methods.items()}
@@ -104,7 +102,6 @@ def main() -> None:
     for name, (spent, result) in found.items():
         shown = "" if name == "projected" else f", mean margin {result.mean().item():.5f}"
         print(f"{name:>10}: {spent:9.3f} ms a property{shown}")
-    assert Safe(network, properties, LinearVerifier())(boxes).shape == (1, options.properties)
 
 
 if __name__ == "__main__":

@@ -110,3 +110,11 @@ def make_federated(
     centre = normal(generator, 1, widths[0])
     C = normal(generator, 1, constraints, widths[-1])
     return Federated(network, laws, rule, centre, radius, C, generator)
+
+
+def joined(properties: list[Properties]) -> Properties:
+    """The same properties as one batch."""
+    lower, upper = (torch.cat([getattr(p.regions, end) for p in properties]) for end in ("lower", "upper"))
+    return Properties(
+        Box(lower, upper), torch.cat([p.C for p in properties]), torch.cat([p.d for p in properties])
+    )

@@ -267,3 +267,18 @@ def test_a_constraint_of_zeros_is_decided_by_its_offset() -> None:
     nothing = replace(problem, C=torch.zeros_like(problem.C))
     assert probability(nothing, nothing.properties(0.01, vector(1.0).unsqueeze(0))) < 0.01
     assert probability(nothing, nothing.properties(0.01, vector(-1.0).unsqueeze(0))) == 1.0
+
+
+def test_every_event_is_paid() -> None:
+    """The prices of docs/soundness.md, 9.9, where no neuron keeps its sign: nothing is paid but these."""
+    widths, (ranges, movement, deviation) = (2, 3, 4, 5, 2), (1e-7, 1e-9, 1e-11)
+    problem = make_problem(5, widths, 3.0, constraints=3)
+    split = make_split(1, 3, ranges, movement, deviation)
+    found = violation(problem.layers, problem.properties(0.1, torch.zeros(1, 3).double()), split)
+    due = 3 * movement
+    for layer, neurons in ((2, 4), (3, 5)):
+        due += neurons * (4 * (2 * layer - 1) * movement + (2 * (layer - 2) + 1) * deviation)
+        due += neurons * (2 * ranges + deviation)
+    due += 3 * (7 * movement + 2 * deviation)
+    assert found.events.item() == pytest.approx(due, rel=1e-9)
+    assert found.events.item() >= due * (1 - 1e-12)

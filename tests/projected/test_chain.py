@@ -12,7 +12,8 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.certificate import clopper_pearson
 from fedcert.certify.projected_transported import client_layers
-from fedcert.projected.chain import Conditional, Federation, Reference, Static, chained_violation
+from fedcert.projected.chain import Federation, chained_violation
+from fedcert.projected.references import Conditional, Reference, Static
 from fedcert.projected.tails import Cells, Limit, Product, Projections
 from fedcert.properties import Properties
 from fedcert.randomness import stream
@@ -256,3 +257,21 @@ def test_references_are_tried_in_every_combination_with_projections() -> None:
         for reference, projections in itertools.product(REFERENCES.values(), PROJECTIONS.values())
     ]
     assert low <= min(found) < 0.6
+
+
+@pytest.mark.parametrize(("reference", "factor"), [(Conditional(), 2), (Static(), 1)])
+def test_every_event_is_paid(reference: Reference, factor: int) -> None:
+    """Three sides of a neuron, three rows of movement, a deviation a client; and those of the constraints."""
+    federation, ranges, failure = (
+        make_federated(3, (2, 3, 4, 2), 0.5, 0.1, clients=2, constraints=3),
+        1e-7,
+        1e-9,
+    )
+    layers = client_layers(federation.laws, federation.rule.linear, federation.network)
+    ones = torch.ones(1, dtype=torch.float64)
+    properties = federation.properties(federation.offsets(1.0))
+    found = chained_violation(layers, properties, ranges * ones, failure * ones, reference)
+    due = 3 * (3 * ranges + 3 * failure)
+    due += 4 * (3 * factor * ranges + (3 * 3 + 2 * 2) * failure)
+    due += 3 * (5 + 2 * 2) * failure
+    assert found.events.item() == pytest.approx(due, rel=1e-6)

@@ -12,4 +12,6 @@ a given h, however many weights there are (docs/soundness.md, section 9). The da
     inversion  its tail from its characteristic function, exact up to a charged error
     bound      all together: an upper bound of the probability that a property is violated
     split      the choice of the failure probabilities, for each property
+    references, chain, tails
+               every ReLU a line, so that all noise is a sum of the clients' projections: what is transported
 """

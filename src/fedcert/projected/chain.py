@@ -2,7 +2,7 @@
 
     B·a_l(x) ≥ g + Σ_l' N_l'    for all x in X,    N_l' = B_l'·(W̃_l' h_ref + b̃_l'),
 
-with two choices of the reference h_ref (docs/soundness.md, section 9):
+with two choices of the reference h_ref (docs/soundness.md, section 10):
 
 - `Conditional`: h_ref = h_{l'−1}(x_c), random. N_l' is Gaussian given the layers before, of a deviation that
   is bounded on their events; the sum is a martingale, the value of a Brownian motion at a random time of at
@@ -205,6 +205,6 @@ class _Chain:
         noise: list[Float64[Tensor, "P R n"]],
         kappa: Float64[Tensor, "P"],
     ) -> Float64[Tensor, "P R"]:
-        """G minus the width of the projections' sum: a lower bound but for `price(κ)`."""
+        """The constant minus the width of the projections' sum: a lower bound but for `price(κ)`."""
         shares = total(torch.stack(noise, dim=-1))
         return down(constant - self.projections.width(kappa.unsqueeze(-1).expand_as(constant), shares))

@@ -17,8 +17,8 @@ def through_relu(
     """Rows B, a constant c ≤ 0 and an error e such that A*·relu(a) ≥ B·a + c − e for all a within bounds.
 
     By the sign of A, relu(a) ≥ 0 or relu(a) ≥ a, whichever of the two encloses the smaller area, or
-    relu(a) ≤ s a + t for any s in [0, 1] and t ≥ max(−s l, (1 − s) u, 0): the ends of a convex function. One
-    that is known to be active or inactive needs no line, and only one of its bounds.
+    relu(a) ≤ s a + t for any s in [0, 1] and t ≥ max(−s l, (1 − s) u, 0): the ends of a convex function. A
+    neuron that is known to be active or inactive needs no line, and only one of its bounds.
 
     Args:
         coefficient: A.
