@@ -1,6 +1,6 @@
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import pytest
 import torch
@@ -26,8 +26,11 @@ def vector(*values: float) -> Tensor:
 
 
 def make_split(count: int, hidden: int, ranges: float, movement: float, deviation: float) -> Split:
-    ones = torch.ones(count, dtype=torch.float64)
-    return Split(ranges * ones.unsqueeze(-1).repeat(1, max(1, hidden)), movement * ones, deviation * ones)
+    def full(columns: int, value: float) -> Tensor:
+        return torch.full((count, columns), value, dtype=torch.float64)
+
+    inner, layers = max(1, hidden), hidden + 1
+    return Split(full(inner, ranges), full(layers, movement), full(layers, deviation), full(inner, 1.0))
 
 
 def default_split(layers: list[NoisyLayer], properties: Properties) -> Split:
@@ -209,7 +212,7 @@ def test_properties_are_bounded_one_by_one() -> None:
     together = violation(problem.layers, properties, split).probability
     for p in range(4):
         one = slice(p, p + 1)
-        part = Split(split.ranges[one], split.movement[one], split.deviation[one])
+        part = Split(*(getattr(split, field.name)[one] for field in fields(split)))
         alone = violation(problem.layers, properties[one], part).probability
         assert alone.item() == pytest.approx(together[p].item(), rel=1e-6, abs=1e-12)
 

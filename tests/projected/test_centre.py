@@ -14,6 +14,7 @@ from fedcert.networks import mlp
 from fedcert.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
 from fedcert.projected.layers import NoisyLayer, noisy_layers
 from fedcert.projected.rectified import first_activations
+from fedcert.projected.relaxation import Lines
 from fedcert.projected.spread import Spread, concentration
 from fedcert.randomness import stream
 
@@ -89,7 +90,8 @@ def know(networks: Sampled, share: float) -> tuple[Known, Tensor]:
             mean, deviation = (t.quantile(share, dim=0) for t in (means, deviations))
             holds = holds & ((means <= mean) & (deviations <= deviation)).all(-1)
             before = layer.ceiling(before)
-            hidden.append(Hidden(*(t.unsqueeze(0) for t in (lower, upper, mean, deviation)), before))
+            lines = Lines.of(lower.unsqueeze(0), upper.unsqueeze(0))
+            hidden.append(Hidden(lines, mean.unsqueeze(0), deviation.unsqueeze(0), before))
         spreads.append(Spread(reach.unsqueeze(0), slope.unsqueeze(0)))
     sure = vector(SURE)
     return Known(first, networks.radius, tuple(spreads), tuple(hidden), sure, sure), holds
@@ -97,7 +99,7 @@ def know(networks: Sampled, share: float) -> tuple[Known, Tensor]:
 
 def relaxed(coefficient: Tensor, hidden: Hidden) -> Tensor:
     """The rows one layer down: the lines that replace the ReLUs."""
-    low, high = hidden.lower, hidden.upper
+    low, high = hidden.lines.lower, hidden.lines.upper
     chord = torch.where(low >= 0, 1.0, torch.where(high <= 0, 0.0, high / (high - low)))
     below = ((low >= 0) | (high > -low)).double()
     return coefficient.clamp(min=0.0) * below + coefficient.clamp(max=0.0) * chord
@@ -214,9 +216,11 @@ def test_conditional_deviations_grow_with_the_bounds_they_are_given(seed: int, u
 def test_nan_of_a_hidden_layer_claims_nothing() -> None:
     networks = make_networks(3, (2, 5, 4, 3), radius=0.1, count=200)
     known, _ = know(networks, 1.0)
-    nan = torch.full_like(known.hidden[0].lower, torch.nan)
-    for name in ("lower", "upper", "mean", "deviation", "ceiling"):
-        values = {**vars(known.hidden[0]), name: nan}
+    nan, lines = torch.full_like(known.hidden[0].mean, torch.nan), known.hidden[0].lines
+    spoils = [{name: nan} for name in ("mean", "deviation", "ceiling")]
+    spoils += [{"lines": Lines.of(nan, lines.upper)}, {"lines": Lines.of(lines.lower, nan)}]
+    for spoil in spoils:
+        values = {**vars(known.hidden[0]), **spoil}
         spoiled = Known(known.first, known.radius, known.spreads, (Hidden(**values),), *[vector(SURE)] * 2)
         form = linear_form(normal(stream(0, "rows"), 1, 4, 3), networks.layers, spoiled)
         assert (form.constant.isnan() | form.later[0].isnan()).all()

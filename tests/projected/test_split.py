@@ -1,3 +1,5 @@
+from dataclasses import fields, replace
+
 import pytest
 import torch
 from problems import normal, uniform
@@ -6,9 +8,9 @@ from fedcert.box import Box
 from fedcert.laws import DiagonalGaussian
 from fedcert.networks import mlp
 from fedcert.projected import split as splitting
-from fedcert.projected.bound import Split, violation
+from fedcert.projected.bound import violation
 from fedcert.projected.layers import NoisyLayer, noisy_layers
-from fedcert.projected.split import STARTS, least_violation
+from fedcert.projected.split import STARTS, coordinates, least_violation, uniform_split
 from fedcert.properties import Properties
 from fedcert.randomness import stream
 
@@ -27,18 +29,12 @@ def make_problem(seed: int, widths: tuple[int, ...], count: int = 3) -> tuple[li
     return noisy_layers(network, law), Properties(Box.around(centres, 1e-3), C, d)
 
 
-def start_split(start: tuple[float, float, float], hidden: int, count: int) -> Split:
-    ones = torch.ones(count, dtype=torch.float64)
-    ranges, movement, deviation = (failure * ones for failure in start)
-    return Split(ranges.unsqueeze(-1).repeat(1, max(1, hidden)), movement, deviation)
-
-
 @pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2)])
 def test_the_search_is_never_worse_than_where_it_starts(widths: tuple[int, ...]) -> None:
     layers, properties = make_problem(0, widths, count=2)
     found, _ = least_violation(layers, properties)
     for start in STARTS:
-        split = start_split(start, len(layers) - 1, len(properties))
+        split = uniform_split(layers, len(properties), start)
         assert (found.probability <= violation(layers, properties, split).probability).all()
 
 
@@ -50,14 +46,16 @@ def test_the_split_that_was_found_gives_the_violation_that_was_found(widths: tup
     assert torch.allclose(found.probability, again.probability, rtol=1e-9)
     assert torch.allclose(found.events, again.events, rtol=1e-9)
     assert torch.allclose(found.tails, again.tails, rtol=1e-6, atol=1e-12)
-    assert split.ranges.shape == (len(properties), max(1, len(layers) - 1))
+    assert split.ranges.shape == split.tilt.shape == (len(properties), max(1, len(layers) - 1))
+    assert split.movement.shape == split.deviation.shape == (len(properties), len(layers))
 
 
 def test_the_search_gains_something() -> None:
     layers, properties = make_problem(2, (3, 6, 2), count=6)
     found, _ = least_violation(layers, properties)
     starts = [
-        violation(layers, properties, start_split(start, 1, len(properties))).probability for start in STARTS
+        violation(layers, properties, uniform_split(layers, len(properties), start)).probability
+        for start in STARTS
     ]
     assert (found.probability < torch.stack(starts).amin(0)).any()
 
@@ -93,6 +91,26 @@ def test_probabilities_below_good_enough_are_not_searched(monkeypatch) -> None:
     layers, properties = make_problem(5, (3, 6, 2))
     monkeypatch.setattr(splitting, "GOOD_ENOUGH", 2.0)
     found, split = least_violation(layers, properties)
-    starts = [violation(layers, properties, start_split(s, 1, len(properties))).probability for s in STARTS]
+    starts = [
+        violation(layers, properties, uniform_split(layers, len(properties), s)).probability for s in STARTS
+    ]
     assert torch.equal(found.probability, torch.stack(starts).amin(0))
-    assert set(split.movement.tolist()) <= {movement for _, movement, _ in STARTS}
+    assert set(split.movement.flatten().tolist()) <= {movement for _, movement, _ in STARTS}
+
+
+@pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2), (3, 4, 4, 3, 2)])
+def test_the_coordinates_are_all_that_a_bound_depends_on(widths: tuple[int, ...]) -> None:
+    layers, properties = make_problem(6, widths, count=2)
+    split = uniform_split(layers, len(properties), STARTS[0])
+    usual = violation(layers, properties, split).probability
+    matters = set()
+    for field in fields(split):
+        for place in range(getattr(split, field.name).shape[-1]):
+            for factor in (1e4, 1e-4):
+                changed = getattr(split, field.name).clone()
+                changed[:, place] *= factor
+                found = violation(layers, properties, replace(split, **{field.name: changed})).probability
+                if not torch.equal(found, usual):
+                    matters.add((field.name, place))
+    assert matters <= set(coordinates(len(layers)))
+    assert {c for c in coordinates(len(layers)) if c[0] != "tilt"} <= matters | {("ranges", 0)}

@@ -21,6 +21,7 @@ from fedcert.projected.chernoff import deviation, moments, rough_mean
 from fedcert.projected.inversion import Row, lower_tail
 from fedcert.projected.layers import BEYOND, NoisyLayer
 from fedcert.projected.rectified import Rectified, first_activations
+from fedcert.projected.relaxation import Lines
 from fedcert.projected.spread import Spread, concentration, concentration_width, movement, rounded_centre
 from fedcert.properties import Properties
 
@@ -37,13 +38,15 @@ class Split:
     Attributes:
         ranges: of one side of one neuron's range, for each hidden layer; in the first layer, the
             largest price of calling a neuron active or inactive.
-        movement: of one event that bounds what the region moves.
-        deviation: of one event that bounds a conditional mean or deviation.
+        movement: of one event that bounds what the region moves, for the rows of each layer.
+        deviation: of one event that bounds a conditional mean or deviation, for the rows of each layer.
+        tilt: ρ of the lines below the ReLUs, for each hidden layer; it costs nothing.
     """
 
     ranges: Float64[Tensor, "P hidden"]
-    movement: Float64[Tensor, "P"]
-    deviation: Float64[Tensor, "P"]
+    movement: Float64[Tensor, "P layers"]
+    deviation: Float64[Tensor, "P layers"]
+    tilt: Float64[Tensor, "P hidden"]
 
 
 @dataclass(frozen=True)
@@ -78,24 +81,23 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
     centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
     C, d = properties.C, properties.d
     first = first_activations(layers[0], centre)
-    u, width = concentration_width(split.movement), concentration_width(split.deviation)
+    u, width = concentration_width(split.movement).mT, concentration_width(split.deviation).mT
     moving, deviating = concentration(u), concentration(width)
     if len(layers) == 1:
-        margin = down(d - movement(C, layers, radius, (), u))
-        return Violation(
-            decided(C, d, _gaussian_tails(C, first, margin)), above(C.shape[-2] * moving + BEYOND, 4)
-        )
-    spread, price = _first_spread(
-        first, movement(_unit(layers[0], C), layers[:1], radius, (), u), split.ranges[:, 0]
-    )
-    price = price + layers[0].outputs * moving + BEYOND
-    known = Known(first, radius, (spread,), (), u, width)
+        margin = down(d - movement(C, layers, radius, (), u[0]))
+        tails = decided(C, d, _gaussian_tails(C, first, margin))
+        return Violation(tails, above(C.shape[-2] * moving[0] + BEYOND, 4))
+    moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
+    spread, price = _first_spread(first, moved, split.ranges[:, 0])
+    price = price + layers[0].outputs * moving[0] + BEYOND
+    known = Known(first, radius, (spread,), (), u[1], width[1])
     for depth in range(1, len(layers) - 1):
-        neurons = layers[depth].outputs
-        known, cost = _next_layer(layers[: depth + 1], known, split.ranges[:, depth], split.deviation)
-        price = price + cost + neurons * (4 * (2 * depth + 1) * moving + (2 * (depth - 1) + 1) * deviating)
+        grown, cost = _next_layer(layers[: depth + 1], known, split, depth)
+        events = 4 * (2 * depth + 1) * moving[depth] + (2 * (depth - 1) + 1) * deviating[depth]
+        price = price + cost + layers[depth].outputs * events
+        known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
     form = linear_form(C, layers, known).shifted(d)
-    price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving + (len(layers) - 2) * deviating)
+    price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving[-1] + (len(layers) - 2) * deviating[-1])
     return Violation(decided(C, d, _tails(form)), above(price, 32 * len(layers)))
 
 
@@ -126,20 +128,22 @@ def _first_spread(
 
 
 def _next_layer(
-    layers: Sequence[NoisyLayer], known: Known, most: Float64[Tensor, "P"], failure: Float64[Tensor, "P"]
+    layers: Sequence[NoisyLayer], known: Known, split: Split, depth: int
 ) -> tuple[Known, Float64[Tensor, "P"]]:
     """What is known with one hidden layer more, and the price of its ranges and means.
 
-    A neuron that is active, or inactive, on the whole region but for a probability within `most` pays
-    that probability, any other one twice `most` for a range. Its rows rely on 4 (2 l − 1) events of movement
-    (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1 of deviations.
+    A neuron that is active, or inactive, on the whole region but for a probability within that of a range
+    pays that probability, any other one twice that of a range. Its rows rely on 4 (2 l − 1) events of
+    movement (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1 of
+    deviations.
 
     Args:
         layers: the layers up to this one.
         known: the layers before.
-        most: failure probability of one side of a range.
-        failure: of one conditional mean.
+        split: of the failure probability.
+        depth: the place of this layer.
     """
+    most, failure = split.ranges[:, depth], split.deviation[:, depth]
     layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
     form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
     found = moments(form, _multiples(QUANTILE_RATES, most))
@@ -160,7 +164,7 @@ def _next_layer(
         own = conditional_deviation(*layer.deviations(unit), highest, known.first.deviation, known.deviating)
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
-    hidden = Hidden(lower, upper, mean, own, layer.ceiling(before))
+    hidden = Hidden(Lines.of(lower, upper, split.tilt[:, depth]), mean, own, layer.ceiling(before))
     grown = replace(
         known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
     )

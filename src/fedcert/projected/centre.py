@@ -26,7 +26,7 @@ from torch import Tensor
 from fedcert.numerics import above, down, rounding_error, up
 from fedcert.projected.layers import FARTHEST, NoisyLayer
 from fedcert.projected.rectified import Rectified, second_moment
-from fedcert.projected.relaxation import through_relu
+from fedcert.projected.relaxation import Lines, through_relu
 from fedcert.projected.spread import Activations, Spread, movement_of_inputs, noise_over, read
 
 
@@ -35,15 +35,13 @@ class Hidden:
     """What is known of a hidden layer beyond the first, on its events.
 
     Attributes:
-        lower: bounds of the pre-activations over the region from below; any for an inactive neuron.
-        upper: bounds from above; any for an active neuron.
+        lines: below and above the ReLUs, from bounds of the pre-activations over the region.
         mean: upper bounds of the conditional means M h + m at the centre, given the layers before.
         deviation: upper bounds of the conditional deviations at the centre.
         ceiling: crude bounds of the activations.
     """
 
-    lower: Float64[Tensor, "P m"]
-    upper: Float64[Tensor, "P m"]
+    lines: Lines
     mean: Float64[Tensor, "P m"]
     deviation: Float64[Tensor, "P m"]
     ceiling: Float64[Tensor, "P m"]
@@ -58,8 +56,8 @@ class Known:
         radius: δ_0, of the region around the centre.
         spreads: how far the region moves each hidden layer so far.
         hidden: the hidden layers so far, from the second.
-        moving: u of the events that bound what the region moves.
-        deviating: u of the events that bound a conditional deviation.
+        moving: u of the events of the next layer's rows that bound what the region moves.
+        deviating: u of their events that bound a conditional deviation.
     """
 
     first: Rectified
@@ -132,9 +130,7 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[NoisyLayer], kn
             break
         before = known.hidden[depth - 2]
         later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.deviating))
-        rows, drop, charge = through_relu(
-            coefficient, coefficient_error, before.lower, before.upper, before.ceiling
-        )
+        rows, drop, charge = through_relu(coefficient, coefficient_error, before.lines, before.ceiling)
         constant, magnitude, error = constant + drop, magnitude + drop.abs(), error + charge
 
     first, spread = known.first, known.spreads[0]

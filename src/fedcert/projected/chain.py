@@ -26,7 +26,7 @@ from fedcert.projected.bound import Violation, decided
 from fedcert.projected.layers import BEYOND, NoisyLayer
 from fedcert.projected.rectified import first_activations
 from fedcert.projected.references import Conditional, Ranges, Reference, Static
-from fedcert.projected.relaxation import through_relu
+from fedcert.projected.relaxation import Lines, through_relu
 from fedcert.projected.spread import (
     Spread,
     concentration,
@@ -179,9 +179,8 @@ class _Chain:
             ]
             deviations.append(torch.stack(shares, dim=-1))
             coefficient, coefficient_error = layer.product(rows)
-            rows, drop, charge = through_relu(
-                coefficient, coefficient_error, before.lower, before.upper, before.ceiling
-            )
+            lines = Lines.of(before.lower, before.upper)
+            rows, drop, charge = through_relu(coefficient, coefficient_error, lines, before.ceiling)
             constant = constant + offset - lost + drop
             magnitude = magnitude + offset.abs() + lost + drop.abs()
             error = error + offset_error + charge

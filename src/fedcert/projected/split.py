@@ -1,7 +1,7 @@
-"""The choice of the failure probabilities, for each property: any choice is sound, so try several."""
+"""The choice of failure probabilities and slopes, for each property: any choice is sound, so try several."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import torch
 from jaxtyping import Bool, Float64
@@ -14,11 +14,13 @@ from fedcert.properties import Properties
 
 STARTS = ((3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9))
 """Failure probabilities of a range, a movement and a deviation to begin with."""
-FACTORS = (10.0, 0.1)
-"""By which each of them is changed in turn, as long as that helps."""
+FACTORS = {"ranges": (10.0, 0.1), "movement": (10.0, 0.1), "deviation": (10.0, 0.1), "tilt": (1.25, 0.8)}
+"""By which each coordinate is changed in turn, as long as that helps."""
 GOOD_ENOUGH = 1e-3
 """A violation less probable than this is not worth a search."""
 ELEMENTS = 2**22  # numbers in the largest tensor: bounds the memory
+
+Coordinate = tuple[str, int]
 
 
 def least_violation(
@@ -38,9 +40,7 @@ def least_violation(
     violations, splits = zip(*found, strict=True)
     return (
         Violation(torch.cat([v.tails for v in violations]), torch.cat([v.events for v in violations])),
-        Split(
-            *(torch.cat([getattr(s, name) for s in splits]) for name in ("ranges", "movement", "deviation"))
-        ),
+        Split(*(torch.cat(parts) for parts in zip(*map(_parts_of, splits), strict=True))),
     )
 
 
@@ -57,16 +57,31 @@ def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Viola
     best, split = _start(layers, properties, STARTS[0])
     for start in STARTS[1:]:
         best, split = _better((best, split), _start(layers, properties, start))
-    for coordinate in range(len(layers) + 1):
-        for factor in FACTORS:
+    for coordinate in coordinates(len(layers)):
+        for factor in FACTORS[coordinate[0]]:
             worth = best.probability > GOOD_ENOUGH
             while worth.any():
-                candidate = _changed(_chosen(split, worth), coordinate, factor)
+                chosen = Split(*(part[worth] for part in _parts_of(split)))
+                candidate = _changed(chosen, coordinate, factor)
                 tried = violation(layers, properties[worth], candidate), candidate
                 before = best.probability
                 best, split = _better((best, split), tried, worth)
                 worth = worth & (best.probability < before)
     return best, split
+
+
+def coordinates(layers: int) -> list[Coordinate]:
+    """The parts of a split that a network of so many layers depends on, field and column.
+
+    The first hidden layer is not relaxed, and its law is known: it has neither slopes nor deviations.
+    """
+    deep = range(1, layers) if layers > 2 else range(0)
+    return [
+        *(("ranges", place) for place in range(layers - 1)),
+        *(("movement", place) for place in range(layers)),
+        *(("deviation", place) for place in deep),
+        *(("tilt", place) for place in deep[:-1]),
+    ]
 
 
 def uniform_split(layers: Sequence[NoisyLayer], properties: int, start: tuple[float, float, float]) -> Split:
@@ -77,9 +92,14 @@ def uniform_split(layers: Sequence[NoisyLayer], properties: int, start: tuple[fl
         properties: the number of properties.
         start: of a range, a movement and a deviation.
     """
-    like = layers[0].bias
-    ranges, movement, deviation = (like.new_full((properties,), failure) for failure in start)
-    return Split(ranges.unsqueeze(-1).repeat(1, max(1, len(layers) - 1)), movement, deviation)
+    hidden, like = max(1, len(layers) - 1), layers[0].bias
+    ranges, movement, deviation = start
+    return Split(
+        like.new_full((properties, hidden), ranges),
+        like.new_full((properties, len(layers)), movement),
+        like.new_full((properties, len(layers)), deviation),
+        like.new_ones((properties, hidden)),
+    )
 
 
 def _start(
@@ -90,21 +110,18 @@ def _start(
     return violation(layers, properties, split), split
 
 
-def _changed(split: Split, coordinate: int, factor: float) -> Split:
-    """The split with one of its failure probabilities changed."""
-    hidden = split.ranges.shape[-1]
-    if coordinate < hidden:
-        ranges = split.ranges.clone()
-        ranges[:, coordinate] = (ranges[:, coordinate] * factor).clamp(1e-15, 1e-2)
-        return replace(split, ranges=ranges)
-    if coordinate == hidden:
-        return replace(split, movement=(split.movement * factor).clamp(1e-15, 1e-2))
-    return replace(split, deviation=(split.deviation * factor).clamp(1e-15, 1e-2))
+def _changed(split: Split, coordinate: Coordinate, factor: float) -> Split:
+    """The split with one coordinate changed, within what is of any use."""
+    name, place = coordinate
+    least, most = (1e-3, 1e3) if name == "tilt" else (1e-15, 1e-2)
+    changed = getattr(split, name).clone()
+    changed[:, place] = (changed[:, place] * factor).clamp(least, most)
+    return replace(split, **{name: changed})
 
 
-def _chosen(split: Split, chosen: Bool[Tensor, "P"]) -> Split:
-    """The split of some properties."""
-    return Split(split.ranges[chosen], split.movement[chosen], split.deviation[chosen])
+def _parts_of(split: Split) -> list[Float64[Tensor, "P k"]]:
+    """The tensors of a split, in order."""
+    return [getattr(split, field.name) for field in fields(split)]
 
 
 def _better(
@@ -125,9 +142,5 @@ def _better(
 
     return (
         Violation(merged(violations.tails, tried.tails), merged(violations.events, tried.events)),
-        Split(
-            merged(splits.ranges, candidates.ranges),
-            merged(splits.movement, candidates.movement),
-            merged(splits.deviation, candidates.deviation),
-        ),
+        Split(*map(merged, _parts_of(splits), _parts_of(candidates))),
     )

@@ -64,12 +64,12 @@ class Activations:
     inputs: Float64[Tensor, "P p"]
 
 
-def concentration(u: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
+def concentration(u: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]:
     """An upper bound of e^(−u²/2), the failure probability of one event of concentration."""
     return exp_up(-u * u / 2 * (1 - 2.0**-50))
 
 
-def concentration_width(failure: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
+def concentration_width(failure: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]:
     """The u with e^(−u²/2) about equal to a failure probability; any u is sound."""
     return (-2 * failure.log()).sqrt()
 
