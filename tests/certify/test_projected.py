@@ -17,9 +17,6 @@ from fedcert.certificate import Certificate
 from fedcert.certify.projected import (
     certify_projected_directly,
     certify_projected_locally,
-    component_tuples,
-    mixed_lower,
-    mixed_upper,
 )
 from fedcert.certify.projected_transported import certify_projected
 from fedcert.errors import InvalidConfig, ShapeMismatch
@@ -121,47 +118,6 @@ def test_a_budget_of_nothing_is_refused(budget: int) -> None:
         directly(problem, properties, budget)
     with pytest.raises(InvalidConfig, match="at least one"):
         certify_projected(problem.laws, problem.rule, problem.network, properties, budget=budget)
-
-
-@pytest.mark.parametrize("budget", [3, 12, 100])
-def test_weights_of_tuples_enclose_the_exact_products(budget: int) -> None:
-    law = DiagonalGaussian(vector(0.0), vector(1.0))
-    weights = [(0.3, 0.1, 7.0), (1 / 3, 1 / 7), (1e-50, 5.0)]
-    laws = [GaussianMixture((law,) * len(own), vector(*own)) for own in weights]
-    shares = [[Fraction(w) / sum(map(Fraction, own)) for w in own] for own in weights]
-    exact = [math.prod(chosen) for chosen in product(*shares)]
-    found = [weight for _, weight in component_tuples(laws, budget)]
-    assert len(found) == min(budget, 12)
-    for low, high in found:
-        near = [e for e in exact if Fraction(low) <= e <= Fraction(high)]
-        assert near
-        assert 0 <= low <= high <= 1
-        assert high - low <= 1e-13 * high
-    heaviest = sorted(exact, reverse=True)[: len(found)]
-    assert sum(low for low, _ in found) <= sum(heaviest) <= sum(high for _, high in found)
-
-
-def test_components_of_tuples_belong_to_their_clients() -> None:
-    laws = [DiagonalGaussian(vector(float(i)), vector(1.0)) for i in range(4)]
-    first, second = (GaussianMixture(tuple(laws[i : i + 2]), vector(1.0, 3.0)) for i in (0, 2))
-    found = {tuple(c.loc.item() for c in chosen): w for chosen, w in component_tuples([first, second], 10)}
-    assert set(found) == {(0.0, 2.0), (0.0, 3.0), (1.0, 2.0), (1.0, 3.0)}
-    assert found[1.0, 3.0][0] == pytest.approx(9 / 16, rel=1e-12)
-    (alone,) = component_tuples(laws, 10)
-    assert alone == (tuple(laws), (1.0, 1.0))
-
-
-def test_mixed_bounds_are_rounded_outward() -> None:
-    lowers, weights = [vector(0.1, 1.0), vector(0.7, 1.0)], [(0.3, 0.31), (0.5, 0.51)]
-    lower, upper = mixed_lower(lowers, weights), mixed_upper(lowers, weights)
-    for p in range(2):
-        values = [Fraction(own[p].item()) for own in lowers]
-        least = sum(Fraction(low) * v for (low, _), v in zip(weights, values, strict=True))
-        most = sum(Fraction(high) * v for (_, high), v in zip(weights, values, strict=True))
-        missing = 1 - sum(Fraction(low) for low, _ in weights)
-        assert Fraction(lower[p].item()) <= least
-        assert Fraction(upper[p].item()) >= min(most + missing, 1)
-        assert lower[p].item() == pytest.approx(float(least), abs=1e-14)
 
 
 def test_fedavg_and_product_of_gaussians_agree_at_equal_scales() -> None:

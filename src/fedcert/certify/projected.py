@@ -1,8 +1,6 @@
 """Certificates from projected events: lower and upper bounds, directly under the deployed law."""
 
-import math
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float64
@@ -11,10 +9,11 @@ from torch import Tensor
 from fedcert.attack import ProjectedGradient
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim
-from fedcert.errors import InvalidConfig, ShapeMismatch
-from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
+from fedcert.certify.components import TUPLES, Interval, mixed
+from fedcert.errors import ShapeMismatch
+from fedcert.laws import DiagonalGaussian, Law
 from fedcert.networks import Network
-from fedcert.numerics import down, require_gradual_underflow, sum_down, sum_up, up
+from fedcert.numerics import down, require_gradual_underflow, sum_down, up
 from fedcert.progress import Tracker, silent
 from fedcert.projected.bound import violation
 from fedcert.projected.chain import Federation, least_chained_violation
@@ -22,10 +21,8 @@ from fedcert.projected.layers import noisy_layers
 from fedcert.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
 from fedcert.properties import Properties
 from fedcert.rules import GaussianRule
-from fedcert.search import exhaustive_within
 
 EVENTS = "projected"
-TUPLES = 256  # component tuples of mixture laws that are certified, the heaviest ones
 
 
 def certify_projected_directly(
@@ -39,16 +36,14 @@ def certify_projected_directly(
 ) -> Certificate:
     """L ≤ Pr(Θ_g ∈ S) ≤ U under the law of the deployed model, for each property.
 
-    A tuple of components, one of each client's mixture, deploys one Gaussian law; the deployed law is the
-    mixture of these with weights Π_i π_{i,k_i}. So L and U are the mixtures of the tuples' bounds, where a
-    tuple beyond the budget counts 0 for L and 1 for U.
+    Laws that are mixtures deploy a mixture over tuples of their components (`components.py`).
 
     Args:
         laws: the clients' posteriors, Gaussians or mixtures of them.
         rule: the deployed rule.
         network: f_θ.
         properties: the properties to prove.
-        budget: the most tuples of components that are bounded.
+        budget: the most bounds of tuples of components.
         attack: finds the inputs that upper bounds speak of; the default one where None.
         track: shows progress.
     """
@@ -56,17 +51,14 @@ def certify_projected_directly(
         raise ShapeMismatch(f"laws of {len(laws)} clients, a rule for {rule.clients}")
     require_gradual_underflow()
     attack = attack or ProjectedGradient()
-    tuples = list(component_tuples(laws, budget))
-    lowers, uppers, weights = [], [], []
-    for components, weight in track(tuples, "projected events", len(tuples)) if len(tuples) > 1 else tuples:
+
+    def bound(components: Sequence[DiagonalGaussian]) -> Interval:
         deployed = rule.pushforward(components)
-        inner = silent if len(tuples) > 1 else track
-        lower = lower_bound(network, deployed, properties, inner)
-        lowers.append(lower)
-        uppers.append(upper_bound(network, deployed, properties, attack))
-        weights.append(weight)
-    lower, upper = mixed_lower(lowers, weights), mixed_upper(uppers, weights)
-    return Certificate(Claim("direct", rule.name, EVENTS), lower, upper)
+        lower = lower_bound(network, deployed, properties, track)
+        return lower, upper_bound(network, deployed, properties, attack)
+
+    found = mixed(laws, bound, budget, GOOD_ENOUGH)
+    return Certificate(Claim("direct", rule.name, EVENTS), found.lower, found.upper)
 
 
 def certify_projected_locally(
@@ -84,38 +76,18 @@ def certify_projected_locally(
         track: shows progress.
     """
     require_gradual_underflow()
-    own = []
-    for law in track(laws, "certifying clients", len(laws)):
-        lowers, weights = [], []
-        for (component,), weight in component_tuples([law], TUPLES):
-            layers = noisy_layers(network, component)
-            found = violation(layers, properties, uniform_split(layers, len(properties), STARTS[0]))
-            lowers.append(down(1 - found.probability).clamp(min=0.0))
-            weights.append(weight)
-        own.append(mixed_lower(lowers, weights))
+
+    def bound(components: Sequence[DiagonalGaussian]) -> Interval:
+        layers = noisy_layers(network, components[0])
+        found = violation(layers, properties, uniform_split(layers, len(properties), STARTS[0]))
+        lower = down(1 - found.probability).clamp(min=0.0)
+        return lower, torch.ones_like(lower)
+
+    own = [
+        mixed([law], bound, TUPLES, GOOD_ENOUGH).lower for law in track(laws, "certifying clients", len(laws))
+    ]
     mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
     return Certificate(Claim("local", rule, EVENTS), mean)
-
-
-def mixed_lower(
-    lowers: Sequence[Float64[Tensor, "P"]], weights: Sequence[tuple[float, float]]
-) -> Float64[Tensor, "P"]:
-    """Σ_k π_k L_k, rounded down, from bounds of the π_k."""
-    if len(lowers) == 1 and weights[0] == (1.0, 1.0):
-        return lowers[0]
-    share = torch.tensor([low for low, _ in weights], dtype=torch.float64, device=lowers[0].device)
-    return sum_down(down(torch.stack(list(lowers), dim=-1) * share)).clamp(0.0, 1.0)
-
-
-def mixed_upper(
-    uppers: Sequence[Float64[Tensor, "P"]], weights: Sequence[tuple[float, float]]
-) -> Float64[Tensor, "P"]:
-    """Σ_k π_k U_k, rounded up, from bounds of the π_k; what they leave out counts fully."""
-    if len(uppers) == 1 and weights[0] == (1.0, 1.0):
-        return uppers[0]
-    low, high = torch.tensor(list(weights), dtype=torch.float64, device=uppers[0].device).unbind(-1)
-    left_out = up(1 - sum_down(low)).clamp(min=0.0)
-    return up(sum_up(up(torch.stack(list(uppers), dim=-1) * high)) + left_out).clamp(0.0, 1.0)
 
 
 def lower_bound(
@@ -159,32 +131,3 @@ def upper_bound(
         least = up(holds.amin(-1) + found.events)
         best = torch.minimum(best, torch.where(least.isnan(), 1.0, least))
     return best
-
-
-def component_tuples(
-    laws: Sequence[Law], budget: int
-) -> Iterator[tuple[tuple[DiagonalGaussian, ...], tuple[float, float]]]:
-    """Tuples of components, the heaviest first where not all fit, and bounds of their weights Π π_{i,k_i}."""
-    if budget < 1:
-        raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
-    shares = [_shares(law) for law in laws]
-    logs = [[math.log(low) for low, _ in own] for own in shares]
-    for chosen in islice(exhaustive_within(budget)(logs), budget):
-        components = tuple(law.components[k] for law, k in zip(laws, chosen, strict=True))
-        low = high = 1.0
-        for own, k in zip(shares, chosen, strict=True):
-            low = math.nextafter(low * own[k][0], 0.0)
-            high = math.nextafter(high * own[k][1], math.inf)
-        exact = all(len(law.components) == 1 for law in laws)
-        yield components, (1.0, 1.0) if exact else (low, min(1.0, high))
-
-
-def _shares(law: Law) -> list[tuple[float, float]]:
-    """Bounds of the normalised weights of a law's components."""
-    if not isinstance(law, GaussianMixture):
-        if len(law.components) != 1:
-            raise ShapeMismatch(f"projected events need a Gaussian or a mixture, not a {type(law).__name__}")
-        return [(1.0, 1.0)]
-    low = down(law.weights / sum_up(law.weights)).clamp(min=0.0).tolist()
-    high = up(law.weights / sum_down(law.weights)).tolist()
-    return list(zip(low, high, strict=True))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from fedcert.certificate import Certificate, Claim
-from fedcert.certify.projected import EVENTS, TUPLES, component_tuples, mixed_lower
+from fedcert.certify.components import TUPLES, Interval, mixed
+from fedcert.certify.projected import EVENTS
 from fedcert.errors import ShapeMismatch
 from fedcert.laws import SMALLEST, DiagonalGaussian, Law
 from fedcert.networks import Network
@@ -13,6 +14,7 @@ from fedcert.numerics import down, require_gradual_underflow
 from fedcert.progress import Tracker, silent
 from fedcert.projected.chain import Federation, least_chained_violation
 from fedcert.projected.layers import noisy_layers
+from fedcert.projected.split import GOOD_ENOUGH
 from fedcert.projected.tails import Cells, Projections
 from fedcert.properties import Properties
 from fedcert.rules import LinearRule, WeightedAverage
@@ -42,7 +44,7 @@ def certify_projected(
         network: f_θ.
         properties: the properties to prove.
         projections: slabs, cells or their limit; 512 cells a client where None.
-        budget: the most tuples of components that are bounded.
+        budget: the most bounds of tuples of components.
         track: shows progress.
     """
     if len(laws) != rule.clients:
@@ -50,23 +52,25 @@ def certify_projected(
     require_gradual_underflow()
     linear = rule if isinstance(rule, LinearRule) else rule.linear
     projections = projections or Cells()
-    lowers, weights = [], []
-    for components, weight in component_tuples(laws, budget):
+    parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
+
+    def bound(components: Sequence[DiagonalGaussian]) -> Interval:
         federation = client_layers(components, linear, network)
-        parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
-        found = [
+        lower = torch.cat([
             down(1 - least_chained_violation(federation, properties[part], projections)).clamp(min=0.0)
             for part in track(parts, "transporting projections")
-        ]
-        lowers.append(torch.cat(found))
-        weights.append(weight)
-    return Certificate(Claim("transported", rule.name, EVENTS), mixed_lower(lowers, weights))
+        ])
+        return lower, torch.ones_like(lower)
+
+    found = mixed(laws, bound, budget, GOOD_ENOUGH)
+    return Certificate(Claim("transported", rule.name, EVENTS), found.lower)
 
 
 def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:
     """The deployed layers, and each client's share of their noise, of scale w_i σ_i.
 
     The product is rounded, which the scale's error allows for; a client of weight 0 gets the least scale.
+    Laws that stand for several, by their errors, give layers that do.
 
     Args:
         laws: the clients' Gaussian laws.
@@ -74,7 +78,9 @@ def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: N
         network: f_θ.
     """
     shares = [
-        DiagonalGaussian(law.loc, (weight.abs() * law.scale).clamp(min=SMALLEST), None, 2.0**-50)
+        DiagonalGaussian(
+            law.loc, (weight.abs() * law.scale).clamp(min=SMALLEST), None, 2.0**-50 + 2 * law.scale_error
+        )
         for weight, law in zip(rule.weights, laws, strict=True)
     ]
     deployed = noisy_layers(network, rule.pushforward(laws))

@@ -26,7 +26,7 @@ class DiagonalGaussian:
         loc: μ, finite.
         scale: σ > 0, finite.
         loc_error: bound of |μ* − μ| for the exact mean μ*; None where μ is exact.
-        scale_error: bound of |σ*/σ − 1| for the exact scale σ*.
+        scale_error: bound of |σ*/σ − 1| for the exact scale σ*, at most ½.
     """
 
     loc: Float64[Tensor, "n_w"]
@@ -41,6 +41,8 @@ class DiagonalGaussian:
             raise InvalidLaw(f"mean and scale must be vectors of one length, not of shapes {shapes}")
         if not (self.loc.abs() <= LARGEST).all():
             raise InvalidLaw("the mean must be finite; found NaN, infinity or a value beyond 1e100")
+        if not 0 <= self.scale_error <= 0.5:
+            raise InvalidLaw(f"the error of a scale must lie in [0, 0.5], not {self.scale_error}")
         if not ((self.scale >= SMALLEST) & (self.scale <= LARGEST)).all():
             raise InvalidLaw(
                 f"the scale must lie in [{SMALLEST}, {LARGEST}]; found"

@@ -87,14 +87,18 @@ class LinearRule:
         """N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), with what rounding may have done to it.
 
         Each w_i² σ_i² passes through 3 roundings, the sum through n − 1 and the root through one more
-        (it halves the relative error before): n + 4 at most.
+        (it halves the relative error before): n + 4 at most. Errors of the given laws add up: those of the
+        means with weights |w_i|, and the largest relative one of the scales, since Σ_i w_i² σ_i² is linear in
+        the σ_i² with coefficients ≥ 0.
         """
-        if any(law.loc_error is not None or law.scale_error for law in laws):
-            raise ShapeMismatch("the pushforward of laws that are themselves only enclosed is not defined")
         loc, loc_error = self._combine([law.loc for law in laws])
+        for weight, law in zip(self.weights, laws, strict=True):
+            if law.loc_error is not None:
+                loc_error = up(loc_error + up(weight.abs() * law.loc_error))
         scales = torch.stack([w * law.scale for w, law in zip(self.weights, laws, strict=True)])
         scale = scales.square().sum(0).sqrt()
-        return DiagonalGaussian(loc, scale, loc_error, gamma(2 * (self.clients + 4)))
+        rounded, inexact = gamma(2 * (self.clients + 4)), max(law.scale_error for law in laws)
+        return DiagonalGaussian(loc, scale, loc_error, rounded if inexact == 0 else 2 * (rounded + inexact))
 
     def _combine(self, values: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """The sum v + Σ_i w_i x_i and a bound of its error; a term passes through n + 2 roundings."""
