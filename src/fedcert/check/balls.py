@@ -20,7 +20,7 @@ Balls = np.ndarray[Any, np.dtype[np.object_]]
 ZERO, ONE = arb(0), arb(1)
 
 
-def exact(values: np.ndarray[Any, Any] | float) -> Balls:
+def exact(values: np.ndarray[Any, np.dtype[Any]]) -> Balls:
     """The real numbers that floats are; NaN and infinity raise."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():

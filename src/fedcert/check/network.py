@@ -26,7 +26,7 @@ from fedcert.check.balls import (
     upper,
     zeros,
 )
-from fedcert.check.document import Layer, Properties
+from fedcert.check.document import Array, Layer, Properties
 from fedcert.errors import InvalidCertificate
 
 CLOSE = arb(2) ** -30  # |l + u| / (u − l) below which both lines below a ReLU are tried
@@ -90,7 +90,7 @@ def proven(layers: Sequence[Affine | None], properties: Properties, p: int) -> b
     return not open_.any()
 
 
-def _holds(margins: Balls) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _holds(margins: Balls) -> Array:
     return np.array([bool(v >= 0) for v in margins.tolist()], dtype=bool)
 
 
