@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
 from fedcert.numerics import mean_down, mean_up
+from fedcert.witness import Witness
 
 Kind = Literal["local", "transported", "direct"]
 
@@ -39,11 +40,13 @@ class Certificate:
         claim: what is bounded.
         lower: L ≤ Pr(safe), for each property.
         upper: U ≥ Pr(safe), where an upper bound was proven.
+        witness: what `fedcert check` needs to prove the bounds again; None where there is none.
     """
 
     claim: Claim
     lower: Float64[Tensor, "P"]
     upper: Float64[Tensor, "P"] | None = None
+    witness: Witness | None = None
 
     def __post_init__(self) -> None:
         if len(self.lower) == 0:

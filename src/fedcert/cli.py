@@ -90,6 +90,28 @@ def _run(
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
 
 
+@app.command()
+def check(
+    certificate: Annotated[Path, typer.Argument(help="A certificate file that a run has written.")],
+    messages: Annotated[
+        Path | None, typer.Option(help="Folder of the clients' messages; the run's own by default.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
+) -> None:
+    """Prove a certificate again, in ball arithmetic. Exit code 0: proved, 1: not proved, 2: unreadable."""
+    import os
+
+    from rich.console import Console
+
+    from fedcert.check import check as prove
+    from fedcert.experiments.console import check_table, progress_bars
+
+    with progress_bars(Console(stderr=True)) as track:
+        report = prove(certificate, messages, jobs or os.cpu_count() or 1, track)
+    Console().print(check_table(report))
+    raise typer.Exit(0 if report.verdict else 1)
+
+
 def main() -> None:
     """Run the command line; an error that the user can mend is one line and exit code 2."""
     from fedcert.errors import FedcertError

@@ -51,3 +51,7 @@ class DataError(FedcertError):
 
 class OutputExists(FedcertError):
     """The output folder already holds a run."""
+
+
+class InvalidCertificate(FedcertError):
+    """A certificate file that is truncated, foreign, tampered with, or without its messages."""

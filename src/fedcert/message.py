@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from fedcert.box import Box
+from fedcert.digest import digest
 from fedcert.errors import FedcertError, InvalidMessage, UnsupportedMass
 from fedcert.events.cells import Cells
 from fedcert.laws import DiagonalGaussian
@@ -74,9 +75,19 @@ class Message:
         """The same message on another device."""
         return Message(self.client, self.law.to(device), self.cells.to(device), self.examples, self.events)
 
+    @property
+    def digest(self) -> str:
+        """The sha256 of the content, by which a certificate names the message."""
+        return digest(self._metadata(), self._tensors())
+
     def save(self, path: Path) -> None:
         """Write the message as a safetensors file."""
-        tensors = {
+        path.parent.mkdir(parents=True, exist_ok=True)
+        contiguous = {name: tensor.cpu().contiguous() for name, tensor in self._tensors().items()}
+        save_file(contiguous, path, metadata=self._metadata())
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {
             "law.loc": self.law.loc,
             "law.scale": self.law.scale,
             "cells.lower": self.cells.boxes.lower,
@@ -84,7 +95,9 @@ class Message:
             "cells.log_mass": self.cells.log_mass,
             "cells.member": self.cells.member,
         }
-        metadata = {
+
+    def _metadata(self) -> dict[str, str]:
+        return {
             "format": FORMAT,
             "version": VERSION,
             "client": self.client,
@@ -92,9 +105,6 @@ class Message:
             "examples": str(self.examples),
             "events": self.events,
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        contiguous = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(contiguous, path, metadata=metadata)
 
     @classmethod
     def load(cls, path: Path) -> "Message":

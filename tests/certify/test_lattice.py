@@ -41,7 +41,10 @@ def test_the_tuples_weigh_less_than_the_box_but_not_much(seed, clients, dimensio
     rule, laws = make(seed, clients, dimension)
     deployed = rule.pushforward(laws)
     box = Box.around(deployed.loc, radius * deployed.scale)
-    found, whole = lattice_log_mass(rule, laws, box), deployed.log_mass_upper(box).item()
+    found, whole = (
+        lattice_log_mass(rule, laws, torch.tensor([radius]).double()),
+        deployed.log_mass_upper(box).item(),
+    )
     assert found <= whole
     assert radius < 2 or found >= whole - dimension * 0.2  # small boxes may be given up
 
@@ -54,7 +57,7 @@ def test_finer_lattices_climb_to_the_closed_form(monkeypatch: pytest.MonkeyPatch
     for cells in (2, 8, 32, 128):
         monkeypatch.setattr(lattice, "CELLS", cells)
         lattice._log_probability.cache_clear()
-        found.append(lattice_log_mass(rule, laws, box))
+        found.append(lattice_log_mass(rule, laws, torch.tensor([2.0]).double()))
     lattice._log_probability.cache_clear()
     assert found == sorted(found)
     assert found[-1] <= deployed.log_mass(box).item()
@@ -69,7 +72,7 @@ def test_it_beats_one_box_a_client_where_many_parameters_matter() -> None:
     box = Box.around(deployed.loc, 5.5 * deployed.scale)
     one_box = 5 * law.log_mass(Box(box.lower, box.upper)).item()
     assert math.exp(one_box) < 1e-100
-    assert math.exp(lattice_log_mass(rule, [law] * 5, box)) > 0.99
+    assert math.exp(lattice_log_mass(rule, [law] * 5, torch.tensor([5.5]).double())) > 0.99
 
 
 def test_samples_fall_into_the_tuples_as_often_as_claimed() -> None:
@@ -103,13 +106,11 @@ def test_counted_are_the_tuples_whose_image_lies_inside_with_a_cell_to_spare(mon
     assert found == pytest.approx(total, rel=1e-9)
 
 
-@pytest.mark.parametrize("case", ["too many clients", "too many scales", "no room", "mean outside"])
+@pytest.mark.parametrize("case", ["too many clients", "too many scales", "no room"])
 def test_where_it_cannot_count_it_claims_nothing(case: str) -> None:
     clients = 40 if case == "too many clients" else 2
     rule, laws = make(0, clients, 30)
     if case == "too many scales":
         laws[0] = DiagonalGaussian(laws[0].loc, 0.1 + uniform(stream(9, "scales"), 30))
-    deployed = rule.pushforward(laws)
     radius = 1e-9 if case == "no room" else 3.0
-    center = deployed.loc + (10 * deployed.scale if case == "mean outside" else 0)
-    assert lattice_log_mass(rule, laws, Box.around(center, radius * deployed.scale)) == -math.inf
+    assert lattice_log_mass(rule, laws, torch.tensor([radius]).double()) == -math.inf

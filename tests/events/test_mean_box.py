@@ -21,7 +21,8 @@ def vector(*values: float) -> torch.Tensor:
 @given(st.floats(0.01, 7.99))
 def test_radii_invert_the_price(radius: float) -> None:
     found = MeanBox().radii(log_price(vector(radius)))
-    assert found.item() == pytest.approx(radius, abs=1e-3)
+    assert found.item() == pytest.approx(radius, rel=1e-3)
+    assert torch.equal(found, found.half().double())
 
 
 def test_the_price_is_the_slope_of_the_log_mass() -> None:

@@ -10,16 +10,18 @@ from torch import Tensor
 
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim, Kind
+from fedcert.certify.chosen import Chosen, View
 from fedcert.certify.hull import certify_hulls
 from fedcert.certify.lattice import lattice_log_mass
 from fedcert.certify.linearise import log_costs
-from fedcert.certify.splitting import certify_splitting
+from fedcert.certify.splitting import split_boxes
 from fedcert.events.mean_box import MeanBox
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.numerics import down, exp_down, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
 from fedcert.verifiers import Safe
+from fedcert.witness import Witness
 
 HELD_ELEMENTS = 2**24  # parameters of all clients' boxes held at a time
 ENOUGH = 0.999  # a property certified to this share needs no better shape of box
@@ -68,6 +70,7 @@ def certify_boxes(
         ]
         return Certificate(claim, torch.stack(found).max(0).values)
     best = torch.zeros(len(safe.properties), dtype=torch.float64, device=laws[0].loc.device)
+    chosen = Chosen(safe.network, len(best), len(laws))
     views = [_products(laws, rule)]
     if isinstance(rule, WeightedAverage | LinearRule) and len(laws) > 1:
         views.insert(0, _lattice(laws, rule if isinstance(rule, LinearRule) else rule.linear))
@@ -76,12 +79,20 @@ def certify_boxes(
         wanting = best < ENOUGH
         if wanting.any():
             family = _Family(view, safe.only(wanting), events, _shape(shape, view, safe.only(wanting)))
-            best[wanting] = torch.maximum(best[wanting], family.largest_mass())
+            price = family.largest()
+            mass = torch.zeros_like(best).masked_scatter(wanting, family.mass(price))
+            for p in (mass > best).nonzero().squeeze(-1).tolist():
+                place = int(wanting[:p].sum())
+                chosen.radii(view.name, p, family.radius(price, place), shape != "parameter")
+            best = torch.maximum(best, mass)
     wanting = best < ENOUGH
     if wanting.any() and len(laws) * laws[0].dimension <= FEW:
-        tiles = certify_splitting(laws, rule, safe.only(wanting), budget, events.name, kind)
-        best[wanting] = torch.maximum(best[wanting], tiles.lower)
-    return Certificate(claim, best)
+        tiles = split_boxes(laws, rule, safe.only(wanting), budget)
+        for place, p in enumerate(wanting.nonzero().squeeze(-1).tolist()):
+            if tiles.lower[place] > best[p]:
+                best[p] = tiles.lower[place]
+                chosen.tiles(p, tiles.products[place])
+    return Certificate(claim, best, witness=chosen.witness())
 
 
 def certify_boxes_directly(
@@ -121,11 +132,21 @@ def certify_boxes_locally(
     """
     alone = _identity(rule, laws[0])
     own = [
-        certify_boxes([law], alone, safe, events, "local", shapes=("uniform",)).lower
+        certify_boxes([law], alone, safe, events, "local", shapes=("uniform",))
         for law in track(laws, "certifying clients", len(laws))
     ]
-    mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
-    return Certificate(Claim("local", rule, events.name), mean)
+    mean = down(sum_down(torch.stack([one.lower for one in own], dim=-1)) / len(own)).clamp(min=0.0)
+    return Certificate(Claim("local", rule, events.name), mean, witness=_of_clients(own))
+
+
+def _of_clients(own: Sequence[Certificate]) -> Witness | None:
+    """One witness of all clients'; None where a client has none."""
+    tensors: dict[str, Tensor] = {}
+    for i, certificate in enumerate(own):
+        if certificate.witness is None:
+            return None
+        tensors |= {f"client-{i}.{name}": t for name, t in certificate.witness.tensors.items()}
+    return Witness(tensors)
 
 
 def _identity(name: str, law: Law) -> WeightedAverage:
@@ -136,26 +157,24 @@ def _identity(name: str, law: Law) -> WeightedAverage:
 class _View(NamedTuple):
     """Boxes of some laws, their image under a rule, and how the mass of the event behind it is measured."""
 
+    name: View
     laws: Sequence[DiagonalGaussian]
     rule: AggregationRule
-    log_mass: Callable[[Float64[Tensor, "u d"], Box], Float64[Tensor, "u"]]
+    log_mass: Callable[[Float64[Tensor, "u d"]], Float64[Tensor, "u"]]
 
-    def boxes(self, radius: Float64[Tensor, "u d"]) -> list[Box]:
-        """[μ_i ± r σ_i] for each law and each row of radii."""
-        halves = [radius * law.scale for law in self.laws]
-        return [Box(law.loc - h, law.loc + h) for law, h in zip(self.laws, halves, strict=True)]
+    def images(self, radius: Float64[Tensor, "u d"]) -> Box:
+        """The image of the boxes [μ_i ± r σ_i], in real numbers, for each row of radii."""
+        return self.rule.image([law.central_box(radius) for law in self.laws])
 
 
 def _products(laws: Sequence[Law], rule: AggregationRule) -> _View:
     """One box a client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
     gaussians = [law.components[0] for law in laws]
 
-    def log_mass(radius: Float64[Tensor, "u d"], images: Box) -> Float64[Tensor, "u"]:
-        boxes = _View(gaussians, rule, log_mass).boxes(radius)
-        masses = [law.log_mass(box) for law, box in zip(gaussians, boxes, strict=True)]
-        return sum_down(torch.stack(masses, dim=-1))
+    def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
+        return sum_down(torch.stack([law.central_log_mass(radius) for law in gaussians], dim=-1))
 
-    return _View(gaussians, rule, log_mass)
+    return _View(View.PRODUCT, gaussians, rule, log_mass)
 
 
 def _lattice(laws: Sequence[Law], rule: LinearRule) -> _View:
@@ -163,11 +182,11 @@ def _lattice(laws: Sequence[Law], rule: LinearRule) -> _View:
     gaussians = [law.components[0] for law in laws]
     deployed = rule.pushforward(gaussians)
 
-    def log_mass(radius: Float64[Tensor, "u d"], images: Box) -> Float64[Tensor, "u"]:
-        masses = [lattice_log_mass(rule, gaussians, images[u]) for u in range(len(images))]
+    def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
+        masses = [lattice_log_mass(rule, gaussians, row) for row in radius]
         return torch.tensor(masses, dtype=torch.float64, device=deployed.loc.device)
 
-    return _View([deployed], _identity(rule.name, deployed), log_mass)
+    return _View(View.LATTICE, [deployed], _identity(rule.name, deployed), log_mass)
 
 
 def _shape(shape: Shape, view: _View, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
@@ -188,8 +207,8 @@ class _Family:
     ) -> None:
         self.view, self.safe, self.events, self.log_cost = view, safe, events, log_cost
 
-    def largest_mass(self) -> Float64[Tensor, "P"]:
-        """The mass of the largest box that is verified, by bisection; 0 where none is."""
+    def largest(self) -> Float64[Tensor, "P"]:
+        """The log price of the largest box that is verified, by bisection; infinite where none is."""
         widest, narrowest = self.events.log_prices
         count, device = len(self.safe.properties), self.log_cost.device
         outer = torch.full((count,), widest, dtype=torch.float64, device=device)
@@ -204,7 +223,7 @@ class _Family:
             best = torch.where(proven, torch.minimum(best, middle), best)
             inner = torch.where(proven, middle, inner)
             outer = torch.where(proven, outer, middle)
-        return self.mass(best)
+        return best
 
     def negligible(self, log_price: Float64[Tensor, "P"]) -> Bool[Tensor, "P"]:
         """Whether the first law alone gives each property's box no mass to speak of: not worth a search."""
@@ -212,8 +231,7 @@ class _Family:
         tiny = torch.zeros_like(log_price, dtype=torch.bool)
         for part in self.parts():
             radius, which = self.radii(log_price, part)
-            half = radius * law.scale
-            tiny[part] = (law.log_mass(Box(law.loc - half, law.loc + half)) < NEGLIGIBLE)[which]
+            tiny[part] = (law.central_log_mass(radius) < NEGLIGIBLE)[which]
         return tiny
 
     def verify(self, log_price: Float64[Tensor, "P"]) -> Bool[Tensor, "P"]:
@@ -221,8 +239,7 @@ class _Family:
         proven = torch.zeros_like(log_price, dtype=torch.bool)
         for part in self.parts():
             radius, which = self.radii(log_price, part)
-            images = self.view.rule.image(self.view.boxes(radius))
-            proven[part] = self.safe.only(part).pairs(images[which])
+            proven[part] = self.safe.only(part).pairs(self.view.images(radius)[which])
         return proven
 
     def mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
@@ -232,9 +249,13 @@ class _Family:
             found = part & torch.isfinite(log_price)
             if found.any():
                 radius, which = self.radii(log_price, found)
-                images = self.view.rule.image(self.view.boxes(radius))
-                mass[found] = exp_down(self.view.log_mass(radius, images))[which]
+                mass[found] = exp_down(self.view.log_mass(radius))[which]
         return mass
+
+    def radius(self, log_price: Float64[Tensor, "P"], p: int) -> Float64[Tensor, "d"]:
+        """The radii of one property's box."""
+        radius, which = self.radii(log_price, torch.arange(len(log_price), device=log_price.device) == p)
+        return radius[int(which[0])]
 
     def radii(self, log_price: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
         """The distinct radii that some properties ask for, and which are whose."""

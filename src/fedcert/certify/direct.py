@@ -1,19 +1,20 @@
 """Direct certificates: disjoint safe boxes under the law of the deployed model [III-G]."""
 
-from jaxtyping import Float64
+from jaxtyping import Bool
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.events.cells import Cells
 from fedcert.verifiers import Safe
+from fedcert.witness import Witness
 
 
-def verified_mass(cells: Cells, safe: Safe) -> Float64[Tensor, "P"]:
-    """Σ_t q(C_t) over the cells of each property's collection that are proven safe (rounded down).
+def verified(cells: Cells, safe: Safe) -> Bool[Tensor, "P M"]:
+    """Which cells of each property's collection are proven safe.
 
     The cells of a collection are disjoint, so their masses add up to q(∪ C_t) ≤ q(S).
     """
-    return cells.mass(safe(cells.boxes).mT)
+    return safe(cells.boxes).mT & cells.members(len(safe.properties))
 
 
 def certify_direct(cells: Cells, safe: Safe, rule: str, events: str) -> Certificate:
@@ -25,4 +26,12 @@ def certify_direct(cells: Cells, safe: Safe, rule: str, events: str) -> Certific
         rule: the name of the rule whose deployed law q_g is.
         events: the name of the family the cells come from.
     """
-    return Certificate(Claim("direct", rule, events), verified_mass(cells, safe).clamp(max=1.0))
+    accepted = verified(cells, safe)
+    used = accepted.any(0)
+    witness = {
+        "cells.lower": cells.boxes.lower[used],
+        "cells.upper": cells.boxes.upper[used],
+        "accepted": accepted[:, used],
+    }
+    lower = cells.mass(accepted).clamp(max=1.0)
+    return Certificate(Claim("direct", rule, events), lower, witness=Witness(witness))

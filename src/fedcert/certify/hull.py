@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from math import prod
 
 import torch
@@ -19,6 +19,7 @@ from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.search import heaviest_first
 from fedcert.verifiers import Safe
+from fedcert.witness import Witness
 
 CANDIDATES = 8  # clients whose split is tried out by its image; the widest ones
 
@@ -59,11 +60,27 @@ def certify_hulls(
     members = [own.members(count) for own in cells]
     lower = torch.zeros(count, dtype=torch.float64, device=cells[0].log_mass.device)
     index = torch.arange(count, device=lower.device)
+    nodes: list[tuple[int, Sets]] = []
     for p in track(range(count), "searching hulls", count):
         root = tuple(tuple(member[p].nonzero().squeeze(-1).tolist()) for member in members)
         if all(root):
-            lower[p] = _Search(cells, rule, safe.only(index == p)).run(root, budget)
-    return Certificate(Claim("transported", rule.name, events), lower)
+            search = _Search(cells, rule, safe.only(index == p))
+            found = search.run(root, budget)
+            lower[p] = search.total(found)
+            nodes += [(p, node) for node in found]
+    return Certificate(Claim("transported", rule.name, events), lower, witness=_witness(nodes))
+
+
+def _witness(nodes: Sequence[tuple[int, Sets]]) -> Witness:
+    """The accepted nodes: whose each is, and its clients' sets of cells one after the other."""
+    sets = [indices for _, node in nodes for indices in node]
+    ends = list(accumulate(len(indices) for indices in sets))
+    tensors = {
+        "nodes.property": [p for p, _ in nodes],
+        "nodes.offsets": [0, *ends],
+        "nodes.cells": [k for indices in sets for k in indices],
+    }
+    return Witness({name: torch.tensor(values, dtype=torch.int32) for name, values in tensors.items()})
 
 
 @dataclass(frozen=True)
@@ -74,8 +91,11 @@ class _Search:
     rule: AggregationRule
     safe: Safe
 
-    def run(self, root: Sets, budget: int) -> float:
-        """Best-first branch and bound from the root, then single tuples if the budget ended it."""
+    def run(self, root: Sets, budget: int) -> list[Sets]:
+        """The accepted nodes of best-first branch and bound from the root.
+
+        If the budget ends it, single tuples follow.
+        """
         frontier = [(-self.estimate(root), root)]
         accepted: list[Sets] = []
         rejected: set[tuple[int, ...]] = set()
@@ -92,6 +112,10 @@ class _Search:
                     heapq.heappush(frontier, (-self.estimate(child), child))
         if frontier:
             accepted += self.singles(root, accepted, rejected, budget)
+        return accepted
+
+    def total(self, accepted: Sequence[Sets]) -> float:
+        """A lower bound of the mass of disjoint nodes."""
         masses = [self.mass(node) for node in accepted]
         return max(0.0, sum_down(torch.stack(masses)).item()) if masses else 0.0
 

@@ -17,8 +17,9 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from jaxtyping import Float64
+from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.gaussian import log_mass_lower
 from fedcert.laws import DiagonalGaussian
 from fedcert.numerics import UNIT_ROUNDOFF, down, exp_down, gamma, log_down, sum_down
@@ -32,13 +33,17 @@ MOST_RATIOS = 16  # different ratios of the clients' deviations that are worth a
 RATIO_DIGITS = 6
 
 
-def lattice_log_mass(rule: LinearRule, laws: Sequence[DiagonalGaussian], box: Box) -> float:
-    """A lower bound of the log probability of all tuples of lattice cells whose image lies in the box.
+def lattice_log_mass(
+    rule: LinearRule, laws: Sequence[DiagonalGaussian], radius: Float64[Tensor, "n_w_or_1"]
+) -> float:
+    """A lower bound of the log probability of all tuples of lattice cells whose image lies in M ± r S.
+
+    M and S are the exact mean and scale of the deployed law.
 
     Args:
         rule: a linear rule.
         laws: the clients' posteriors.
-        box: one box of deployed parameters, around their mean.
+        radius: r, for each parameter or one for all; rounded down to multiples of 1/64.
 
     Returns:
         The bound; −inf where there are too many clients or too many different scales to count.
@@ -46,11 +51,9 @@ def lattice_log_mass(rule: LinearRule, laws: Sequence[DiagonalGaussian], box: Bo
     if len(laws) > MOST_CLIENTS:
         return -math.inf
     deployed = rule.pushforward(laws)
-    error = 0.0 if deployed.loc_error is None else deployed.loc_error
-    room = down(torch.minimum(deployed.loc - box.lower, box.upper - deployed.loc) - error)
     contribution = torch.stack([w.abs() * law.scale for w, law in zip(rule.weights, laws, strict=True)], -1)
     ratio = contribution / deployed.scale.unsqueeze(-1)
-    level = (room / deployed.scale * (1 - 1e-9) * LEVELS).floor().clamp(max=LEVELS * 8)
+    level = (radius * LEVELS).floor().clamp(max=LEVELS * 8).expand(deployed.dimension)
     if not (level >= 1).all():
         return -math.inf
     kinds, kind = ratio.round(decimals=RATIO_DIGITS).unique(dim=0, return_inverse=True)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import torch
 
 from fedcert.certificate import Certificate, Claim
-from fedcert.certify.direct import verified_mass
+from fedcert.certify.direct import verified
 from fedcert.events.cells import Cells
 from fedcert.numerics import down, sum_down
 from fedcert.verifiers import Safe
+from fedcert.witness import Witness
 
 
 def certify_local(cells: Sequence[Cells], safe: Safe, rule: str, events: str) -> Certificate:
@@ -22,6 +23,8 @@ def certify_local(cells: Sequence[Cells], safe: Safe, rule: str, events: str) ->
         rule: the deployed rule, for the table; the bound does not depend on it.
         events: the name of the family the cells come from.
     """
-    per_client = torch.stack([verified_mass(own, safe) for own in cells], dim=-1)
+    accepted = [verified(own, safe) for own in cells]
+    per_client = torch.stack([own.mass(a) for own, a in zip(cells, accepted, strict=True)], dim=-1)
     mean = down(sum_down(per_client) / len(cells)).clamp(min=0.0, max=1.0)
-    return Certificate(Claim("local", rule, events), mean)
+    witness = Witness({f"accepted.{i}": own for i, own in enumerate(accepted)})
+    return Certificate(Claim("local", rule, events), mean, witness=witness)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float64
@@ -48,12 +49,42 @@ def certify_splitting(
         kind: what the certificate claims.
         track: shows progress.
     """
+    lower = split_boxes(laws, rule, safe, budget, track).lower
+    return Certificate(Claim(kind, rule.name, events), lower)
+
+
+class Tiles(NamedTuple):
+    """Disjoint products of boxes whose images are proven safe, and what they weigh.
+
+    Attributes:
+        lower: a lower bound of the mass of each property's products.
+        products: for each property its products, with one box a client.
+    """
+
+    lower: Float64[Tensor, "P"]
+    products: list[list[Box]]
+
+
+def split_boxes(
+    laws: Sequence[Law], rule: AggregationRule, safe: Safe, budget: int, track: Tracker = silent
+) -> Tiles:
+    """The products that `certify_splitting` adds up.
+
+    Args:
+        laws: q_i, the clients' posteriors.
+        rule: A, the deployed rule.
+        safe: SAFE, the verifier and the properties.
+        budget: the most products verified for a property.
+        track: shows progress.
+    """
     total = len(safe.properties)
     index = torch.arange(total, device=laws[0].loc.device)
     lower = torch.zeros(total, dtype=torch.float64, device=laws[0].loc.device)
+    products = []
     for p in track(range(total), "splitting boxes", total):
-        lower[p] = _Tiling(laws, rule, safe.only(index == p)).run(budget)
-    return Certificate(Claim(kind, rule.name, events), lower)
+        lower[p], accepted = _Tiling(laws, rule, safe.only(index == p)).run(budget)
+        products.append(accepted)
+    return Tiles(lower, products)
 
 
 @dataclass(frozen=True)
@@ -64,8 +95,8 @@ class _Tiling:
     rule: AggregationRule
     safe: Safe
 
-    def run(self, budget: int) -> float:
-        """Best-first splitting from the box of all components."""
+    def run(self, budget: int) -> tuple[float, list[Box]]:
+        """Best-first splitting from the box of all components: the mass of what is proven, and its boxes."""
         weight = log_costs(
             self.safe.network,
             self.rule([law.loc for law in self.laws]),
@@ -77,6 +108,7 @@ class _Tiling:
         first = [_span(law) for law in self.laws]
         frontier = [(-1.0, next(number), Box.stack(first))]
         bound, calls = torch.zeros((), dtype=torch.float64), 0
+        accepted: list[Box] = []
         while frontier and calls < budget:
             nodes = [heapq.heappop(frontier)[2] for _ in range(min(BATCH, budget - calls, len(frontier)))]
             calls += len(nodes)
@@ -84,11 +116,12 @@ class _Tiling:
             for node, proven in zip(nodes, self.safe(Box.stack(images))[:, 0].tolist(), strict=True):
                 if proven:
                     bound = down(bound + self.mass(node).cpu()).clamp(min=0.0)
+                    accepted.append(node)
                     continue
                 for half in _halves(node, weight):
                     if (mass := self.mass(half).item()) > 0:
                         heapq.heappush(frontier, (-mass, next(number), half))
-        return bound.item()
+        return bound.item(), accepted
 
     def mass(self, node: Box) -> Float64[Tensor, ""]:
         """A lower bound of Π_i q_i(H_i)."""

@@ -15,6 +15,7 @@ from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.search import Search
 from fedcert.verifiers import BATCH_ELEMENTS, Safe
+from fedcert.witness import Witness
 
 
 def certify_transported(
@@ -45,18 +46,32 @@ def certify_transported(
     if len(cells) != rule.clients:
         raise ShapeMismatch(f"cells of {len(cells)} clients, a rule for {rule.clients}")
     total = torch.zeros(len(safe.properties), dtype=torch.float64, device=cells[0].log_mass.device)
+    tuples_found = [torch.zeros(0, len(cells), dtype=torch.int32, device=total.device)]
+    accepted = [torch.zeros(0, len(total), dtype=torch.bool, device=total.device)]
     for selected, indices in track(_collections(cells, len(safe.properties)), "transporting cells"):
         masses = [own.log_mass[i] for own, i in zip(cells, indices, strict=True)]
         tuples = distinct(islice(search([m.tolist() for m in masses]), budget), [len(m) for m in masses])
         batch = max(1, BATCH_ELEMENTS // cells[0].boxes.shape[-1])
         for ranks in batched(tuples, batch):
             chosen = torch.tensor(ranks, device=total.device).unbind(-1)
-            image = rule.image([own.boxes[i[k]] for own, i, k in zip(cells, indices, chosen, strict=True)])
+            places = [i[k] for i, k in zip(indices, chosen, strict=True)]
+            image = rule.image([own.boxes[k] for own, k in zip(cells, places, strict=True)])
             proven = safe.only(selected)(image)
             log_mass = sum_down(torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1))
             gained = sum_down(torch.where(proven.mT, exp_down(log_mass), 0.0)).clamp(min=0.0)
             total[selected] = down(total[selected] + gained).clamp(min=0.0)
-    return Certificate(Claim("transported", rule.name, events), total.clamp(max=1.0))
+            useful = proven.any(-1)
+            tuples_found.append(torch.stack(places, dim=-1)[useful].int())
+            accepted.append(_spread(proven[useful], selected))
+    witness = Witness({"tuples": torch.cat(tuples_found), "accepted": torch.cat(accepted)})
+    return Certificate(Claim("transported", rule.name, events), total.clamp(max=1.0), witness=witness)
+
+
+def _spread(proven: Bool[Tensor, "T selected"], selected: Bool[Tensor, "P"]) -> Bool[Tensor, "T P"]:
+    """Verdicts on some properties as verdicts on all."""
+    spread = torch.zeros(len(proven), len(selected), dtype=torch.bool, device=proven.device)
+    spread[:, selected] = proven
+    return spread
 
 
 def _collections(

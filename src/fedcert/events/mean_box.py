@@ -48,14 +48,18 @@ class MeanBox:
         return low, high
 
     def radii(self, log_cost: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
-        """The radius r with log λ(r) = log_cost, at most the widest; by a table, for choosing only."""
+        """The radius r with log λ(r) = log_cost, at most the widest; by a table, for choosing only.
+
+        It is rounded down to half precision: what is verified is then exactly what a witness stores, in
+        two bytes.
+        """
         table = torch.linspace(self.widest, self.widest / RESOLUTION, RESOLUTION, dtype=torch.float64)
         table = table.to(log_cost.device)
         prices = log_price(table)  # ascending
         after = torch.searchsorted(prices, log_cost.contiguous()).clamp(1, RESOLUTION - 1)
         before = after - 1
         share = ((log_cost - prices[before]) / (prices[after] - prices[before])).clamp(0.0, 1.0)
-        return table[before] + share * (table[after] - table[before])
+        return half_down(table[before] + share * (table[after] - table[before]))
 
     def cells(self, law: Law, radius: float) -> Cells:
         """One cell a component of the law, cut where two would overlap, with masses under the law.
@@ -85,6 +89,13 @@ def log_price(radius: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
     """Log [2 φ(r) / (1 − 2 Q(r))], the gain in log mass for a small step of the radius."""
     density = -radius.square() / 2 - 0.5 * math.log(2 * math.pi)
     return math.log(2) + density - torch.erf(radius / math.sqrt(2)).log()
+
+
+def half_down(radius: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
+    """The largest number of half precision that is at most the radius, which is > 0."""
+    half = radius.to(torch.float16)
+    before = (half.view(torch.int16) - 1).view(torch.float16)  # positive floats are ordered as integers are
+    return torch.where(half.double() > radius, before, half).double()
 
 
 def _cut(box: Box, other: Box, d: int, above: Tensor | bool) -> tuple[Box, Box]:

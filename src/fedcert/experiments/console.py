@@ -16,9 +16,11 @@ from rich.progress import (
 from rich.table import Table
 
 from fedcert.certificate import percent_down, percent_up
+from fedcert.check import Report
 from fedcert.progress import Tracker
 
 T = TypeVar("T")
+SHOWN = 10  # properties that are listed if they are not proved
 
 
 @contextmanager
@@ -78,6 +80,39 @@ def summary_table(summary: dict[str, Any]) -> Table:
             f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}",
         )
     return table
+
+
+def check_table(report: Report) -> Table:
+    """What a certificate claims, what was proven of it, and the verdict.
+
+    Args:
+        report: of the checker.
+    """
+    document = report.document
+    table = Table(title=f"{document.kind}, {document.rule.name}, {document.events}", padding=(0, 1, 0, 0))
+    for name in ("mean over properties", "claimed, %", "proved, %", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_row(
+        f"{len(report.proved)} properties, {len(document.clients)} clients",
+        bounds(*report.claimed_mean),
+        bounds(*report.proved_mean),
+        "proved" if report.verdict else f"NOT PROVED: {len(report.failures)} properties",
+    )
+    for p in report.failures[:SHOWN]:
+        claimed = None if document.upper is None else float(document.upper[p])
+        own = report.proved[p]
+        table.add_row(
+            f"property {p}",
+            exact_bounds(float(document.lower[p]), claimed),
+            exact_bounds(own.lower, None if claimed is None else own.upper),
+            "not proved",
+        )
+    return table
+
+
+def exact_bounds(lower: float, upper: float | None) -> str:
+    """Proven bounds to the last digit."""
+    return repr(lower) if upper is None else f"[{lower!r}, {upper!r}]"
 
 
 def bounds(lower: float, upper: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What a run leaves behind: result.json, properties.csv, the messages and a report."""
+"""What a run leaves behind: result.json, properties.csv, messages, certificates and a report."""
 
 import csv
 import io
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fedcert import __version__
+from fedcert.artifact import save_certificate
 from fedcert.errors import OutputExists
 from fedcert.experiments.report import render
 from fedcert.experiments.run import RunResult
 
 FILES = ("result.json", "properties.csv", "report.html")
 MESSAGES = "messages"
+CERTIFICATES = "certificates"
 
 
 def check_output(folder: Path, overwrite: bool) -> None:
@@ -48,8 +50,22 @@ def write_run(result: RunResult, folder: Path) -> None:
         old.unlink()
     for message in result.messages:
         message.save(folder / MESSAGES / f"{message.client}.safetensors")
+    write_certificates(result, folder / CERTIFICATES)
     for name, text in texts.items():
         _write(folder / name, text)
+
+
+def write_certificates(result: RunResult, folder: Path) -> None:
+    """Every certificate that has a witness, for `fedcert check`."""
+    for old in folder.glob("*.safetensors"):
+        old.unlink()
+    rules = {rule.name: rule for rule in result.rules.values()}
+    for certificate, _ in result.certificates:
+        if certificate.witness is not None:
+            claim = certificate.claim
+            path = folder / f"{claim.kind}-{claim.rule}-{claim.events}.safetensors"
+            rule = rules[claim.rule]
+            save_certificate(path, certificate, result.network, result.properties, rule, result.messages)
 
 
 def summarise(result: RunResult) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
 from fedcert.networks import Network, mlp
 from fedcert.progress import Tracker, silent
-from fedcert.properties import correctly_classified, linf_robustness
+from fedcert.properties import Properties, correctly_classified, linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
 from fedcert.verifiers import AnyOf, Safe
@@ -50,6 +50,9 @@ class RunResult:
         inputs: the test inputs and labels of the properties.
         image_shape: how to draw an input.
         histograms: how many examples of each class each client holds.
+        network: f_θ.
+        properties: what the certificates speak about.
+        rules: the deployed rule and those compared with it.
     """
 
     config: RunConfig
@@ -61,6 +64,9 @@ class RunResult:
     inputs: Split
     image_shape: tuple[int, int]
     histograms: Int64[Tensor, "clients K"]
+    network: Network
+    properties: Properties
+    rules: Rules
 
 
 def run(config: RunConfig, track: Tracker = silent) -> RunResult:
@@ -103,6 +109,9 @@ def run(config: RunConfig, track: Tracker = silent) -> RunResult:
         inputs,
         data.image_shape,
         torch.stack([shard.label.bincount(minlength=data.classes) for shard in shards]),
+        network,
+        properties,
+        rules,
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.gaussian import log_mass_lower, log_mass_upper
-from fedcert.numerics import require_float64, rounding_error, sum_down, sum_up
+from fedcert.numerics import down, require_float64, rounding_error, sum_down, sum_up, up
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of a scale: squares and quotients neither over- nor underflow
 
@@ -71,6 +71,26 @@ class DiagonalGaussian:
         """The same law on another device."""
         error = None if self.loc_error is None else self.loc_error.to(device)
         return DiagonalGaussian(self.loc.to(device), self.scale.to(device), error, self.scale_error)
+
+    def central_box(self, radius: Float64[Tensor, "*batch n_w_or_1"]) -> Box:
+        """A box that contains [μ* − r σ*, μ* + r σ*] for every law within the stated errors.
+
+        Args:
+            radius: r ≥ 0, for each parameter or one for all.
+        """
+        scale = up(self.scale * (1 + 2 * self.scale_error)) if self.scale_error else self.scale
+        half = up(radius * scale)
+        if self.loc_error is not None:
+            half = up(half + self.loc_error)
+        return Box(down(self.loc - half), up(self.loc + half))
+
+    def central_log_mass(self, radius: Float64[Tensor, "*batch n_w_or_1"]) -> Float64[Tensor, "*batch"]:
+        """A lower bound of log q([μ* − r σ*, μ* + r σ*]) = Σ_d log [1 − 2 Q(r_d)], whatever μ* and σ*.
+
+        Args:
+            radius: r ≥ 0, for each parameter or one for all.
+        """
+        return sum_down(log_mass_lower(-radius, radius).expand(*radius.shape[:-1], self.dimension))
 
     def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
         """μ + σ Z with Z standard normal, drawn on the generator's device in single precision.

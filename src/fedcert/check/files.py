@@ -1,0 +1,176 @@
+"""What is to be checked: a certificate file and the messages it names, as plain arrays."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from fedcert.check.document import Array, Client, Document, Layer, Properties, Rule, require, shaped
+from fedcert.container import read_container, read_safetensors
+from fedcert.digest import digest
+from fedcert.errors import InvalidCertificate
+
+KINDS = ("local", "transported", "direct")
+MESSAGE = {
+    "format": "fedcert-message",
+    "version": "1",
+    "law": "diagonal-gaussian",
+}
+
+
+def read(path: Path, messages: Path) -> Document:
+    """Read and cross-check a certificate and the messages that it names.
+
+    Args:
+        path: of the certificate.
+        messages: the folder of the messages.
+    """
+    claim, tensors = read_container(path)
+    try:
+        return _parse(claim, tensors, messages)
+    except InvalidCertificate as error:
+        raise InvalidCertificate(f"{path}: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise InvalidCertificate(f"{path}: the claim is malformed ({error!r})") from error
+
+
+FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witness"}
+
+
+def _parse(claim: dict[str, Any], tensors: dict[str, Tensor], messages: Path) -> Document:
+    require(set(claim) == FIELDS, f"the claim has the fields {sorted(claim)}, not {sorted(FIELDS)}")
+    require(claim["kind"] in KINDS, f"a claim of the kind {claim['kind']!r}")
+    require(isinstance(claim["events"], str), "the family of events has no name")
+    asked = {name: tensors.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
+    known = {"lower", "upper", "rule.weights", "rule.offset", *(f"properties.{name}" for name in asked)}
+    stray = [name for name in tensors if name not in known and not name.startswith("witness.")]
+    require(not stray, f"tensors {stray} have no place in a certificate")
+    chosen = {n.removeprefix("witness."): t for n, t in tensors.items() if n.startswith("witness.")}
+    present = {name: tensor for name, tensor in asked.items() if tensor is not None}
+    require(claim["properties"] == digest({}, present), "the properties are not those that were certified")
+    require(claim["witness"] == digest({}, chosen), "the witness is not the one that was saved")
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    network = _network(claim["network"])
+    dimension = sum(layer.outputs * (layer.inputs + 1) for layer in network)
+    rule = _rule(claim["rule"], arrays, dimension)
+    properties = _properties(arrays, network)
+    count = len(properties)
+    bound = shaped("lower", arrays.get("lower"), np.float64, count)
+    require(bool(((bound >= 0) & (bound <= 1)).all()), "a lower bound outside [0, 1]")
+    above = None
+    if "upper" in arrays:
+        above = shaped("upper", arrays["upper"], np.float64, count)
+        require(
+            bool(((above >= bound) & (above <= 1)).all()), "an upper bound below the lower one or above 1"
+        )
+    witness = {name: tensor.numpy() for name, tensor in chosen.items()}
+    clients = _clients(claim["messages"], messages, rule.clients, dimension)
+    return Document(claim["kind"], claim["events"], rule, network, clients, properties, bound, above, witness)
+
+
+def _natural(value: Any, least: int, what: str) -> int:
+    require(type(value) is int and least <= value < 2**31, f"{what} is {value!r}")
+    return int(value)
+
+
+def _network(layers: Any) -> tuple[Layer, ...]:
+    require(isinstance(layers, list) and len(layers) > 0, "the network has no layers")
+    found = []
+    width: int | None = None
+    for layer in layers:
+        if layer == {"type": "relu"}:
+            found.append(Layer(0, 0))
+            continue
+        require(
+            isinstance(layer, dict) and set(layer) == {"type", "inputs", "outputs"}, f"a layer is {layer!r}"
+        )
+        require(layer["type"] == "linear", f"a layer of type {layer['type']!r}")
+        inputs, outputs = (_natural(layer[name], 1, f"a layer's {name}") for name in ("inputs", "outputs"))
+        require(width in (None, inputs), f"a layer of {inputs} inputs follows one of {width} outputs")
+        width = outputs
+        found.append(Layer(inputs, outputs))
+    require(width is not None, "the network has no linear layer")
+    return tuple(found)
+
+
+def _rule(rule: Any, arrays: dict[str, Array], dimension: int) -> Rule:
+    require(isinstance(rule, dict), "the rule is no object")
+    clients = _natural(rule["clients"], 1, "the number of clients")
+    name, kind = rule["name"], rule["type"]
+    require(isinstance(name, str), "the rule has no name")
+    if kind == "linear":
+        require(set(rule) == {"type", "name", "clients"}, f"the rule has the fields {sorted(rule)}")
+        require(name not in ("median", "trimmed-mean"), f"a linear rule is not a {name}")
+        weights = shaped("rule.weights", arrays.get("rule.weights"), np.float64, clients, None)
+        require(weights.shape[1] in (1, dimension), f"weights for {weights.shape[1]} parameters")
+        offset = arrays.get("rule.offset")
+        offset = None if offset is None else shaped("rule.offset", offset, np.float64, dimension)
+        return Rule(name, clients, weights, offset, 0)
+    require(kind == "trimmed-mean", f"a rule of type {kind!r}")
+    require(set(rule) == {"type", "name", "clients", "trim"}, f"the rule has the fields {sorted(rule)}")
+    require("rule.weights" not in arrays and "rule.offset" not in arrays, "a trimmed mean has no weights")
+    trim = _natural(rule["trim"], 0, "the number of values trimmed")
+    require(2 * trim < clients, f"{trim} values cannot be trimmed at each end of {clients}")
+    require(name != "median" or trim == (clients - 1) // 2, "a median keeps one or two middle values")
+    return Rule(name, clients, None, None, trim)
+
+
+def _properties(arrays: dict[str, Array], network: tuple[Layer, ...]) -> Properties:
+    linear = [layer for layer in network if layer.linear]
+    inputs, outputs = linear[0].inputs, linear[-1].outputs
+    low = shaped("properties.lower", arrays.get("properties.lower"), np.float64, None, inputs)
+    count = len(low)
+    require(count > 0, "a certificate needs at least one property")
+    high = shaped("properties.upper", arrays.get("properties.upper"), np.float64, count, inputs)
+    C = shaped("properties.C", arrays.get("properties.C"), np.float64, count, None, outputs)
+    d = shaped("properties.d", arrays.get("properties.d"), np.float64, count, C.shape[1])
+    require(C.shape[1] > 0, "a property needs at least one constraint")
+    require(bool((low <= high).all()), "a region has a lower end above its upper end")
+    return Properties(low, high, C, d)
+
+
+def _clients(listed: Any, folder: Path, count: int, dimension: int) -> tuple[Client, ...]:
+    """The messages that the certificate names, found in the folder by their digests."""
+    require(isinstance(listed, list) and len(listed) == count, f"messages of {count} clients are needed")
+    for entry in listed:
+        require(
+            isinstance(entry, dict)
+            and set(entry) == {"client", "digest"}
+            and all(isinstance(value, str) for value in entry.values()),
+            f"a message is named by {entry!r}",
+        )
+    names = [entry["client"] for entry in listed]
+    require(len(set(names)) == count, "two messages of one client: its draws are not independent")
+    wanted = {entry["digest"] for entry in listed}
+    found: dict[str, Client] = {}
+    for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else []:
+        metadata, tensors = read_safetensors(path)
+        name = digest(metadata, tensors)
+        if name in wanted:
+            found[name] = _client(metadata, tensors, dimension)
+    for entry in listed:
+        require(
+            entry["digest"] in found,
+            f"the message of {entry['client']!r} is not in {folder}, or was changed: pass --messages",
+        )
+        own = found[entry["digest"]]
+        require(own.name == entry["client"], f"the message of {entry['client']!r} is signed {own.name!r}")
+    return tuple(found[entry["digest"]] for entry in listed)
+
+
+def _client(metadata: dict[str, str], tensors: dict[str, Tensor], dimension: int) -> Client:
+    name = metadata.get("client", "")
+    try:
+        for field, value in MESSAGE.items():
+            require(metadata.get(field) == value, f"{field} {metadata.get(field)!r} is not {value!r}")
+        arrays = {key: tensor.numpy() for key, tensor in tensors.items()}
+        loc = shaped("law.loc", arrays.get("law.loc"), np.float64, dimension)
+        scale = shaped("law.scale", arrays.get("law.scale"), np.float64, dimension)
+        low = shaped("cells.lower", arrays.get("cells.lower"), np.float64, None, dimension)
+        high = shaped("cells.upper", arrays.get("cells.upper"), np.float64, len(low), dimension)
+        require(bool((scale > 0).all()), "a scale is not positive")
+        require(bool((low <= high).all()), "a cell has a lower end above its upper end")
+    except InvalidCertificate as error:
+        raise InvalidCertificate(f"client {name!r}: {error}") from error
+    return Client(name, loc, scale, low, high)

@@ -1,0 +1,78 @@
+"""The file that holds a certificate: one safetensors file, sealed by a digest of all that is in it.
+
+docs/certificate-format.md describes it. This module knows the envelope alone; what the claim says is read by
+`artifact.py`, for the library, and once more by `check/files.py`, for the checker.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from fedcert.digest import digest
+from fedcert.errors import InvalidCertificate
+
+FORMAT = "fedcert-certificate"
+VERSION = "1"
+LONGEST_CLAIM = 2**20  # characters
+
+
+def write_container(path: Path, claim: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Write a certificate file so that it is there whole or not at all.
+
+    Args:
+        path: where.
+        claim: what becomes the JSON of the header.
+        tensors: everything else.
+    """
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    header = {"format": FORMAT, "version": VERSION, "claim": json.dumps(claim, sort_keys=True)}
+    content = save(contiguous, metadata={**header, "digest": digest(header, contiguous)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def read_container(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The claim and the tensors of a certificate file; one that was changed or is foreign raises."""
+    metadata, tensors = read_safetensors(path)
+    if metadata.get("format") != FORMAT:
+        raise InvalidCertificate(f"{path}: not a fedcert certificate")
+    if metadata.get("version") != VERSION:
+        raise InvalidCertificate(
+            f"{path}: certificate format {metadata.get('version')!r}, but this fedcert reads {VERSION}:"
+            " use the fedcert version that wrote it"
+        )
+    header = {name: metadata.get(name, "") for name in ("format", "version", "claim")}
+    if set(metadata) != {*header, "digest"} or metadata["digest"] != digest(header, tensors):
+        raise InvalidCertificate(f"{path}: the file was changed since it was written: its digest differs")
+    if len(header["claim"]) > LONGEST_CLAIM:
+        raise InvalidCertificate(f"{path}: a claim of {len(header['claim'])} characters")
+    try:
+        claim = json.loads(header["claim"])
+    except (ValueError, RecursionError) as error:
+        raise InvalidCertificate(f"{path}: the claim is no JSON ({error})") from error
+    if not isinstance(claim, dict):
+        raise InvalidCertificate(f"{path}: the claim is no JSON object")
+    return claim, tensors
+
+
+def read_safetensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """The metadata and tensors of a safetensors file; nothing in it is executed."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: torch.as_tensor(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    except (OSError, safetensors.SafetensorError, UnicodeError, RuntimeError, TypeError, KeyError) as error:
+        raise InvalidCertificate(f"{path}: not a readable safetensors file ({error})") from error
+    return metadata, tensors
