@@ -74,7 +74,7 @@ def row(job: tuple[Setting, float | None]) -> str:
     with patch("fedcert.projected.split.coordinates", without_slopes):
         values.append(mean(1 - least_violation(layers, properties)[0].probability))
     values.append(mean(1 - least_violation(layers, properties)[0].probability))
-    values.append(mean(upper_bound(trained.network, trained.deployed, properties, ProjectedGradient())))
+    values.append(mean(upper_bound(trained.network, trained.deployed, properties, ProjectedGradient())[0]))
     values.append(trained.survival().value)
     values.append(lost_by_adding_up(trained))
     shown = "learned" if scale is None else f"{scale:g}"

@@ -149,7 +149,7 @@ def test_the_bound_of_a_hull_holds_for_every_tuple_of_it(seed: int) -> None:
     label = network(loc, x).argmax(-1)
     properties = linf_robustness(x, label, 1e-3, classes=3)
     rule = WeightedAverage.fedavg([1, 3])
-    bound = lower_bound(network, rule.pushforward([enclosing(own) for own in clients]), properties)
+    bound, _ = lower_bound(network, rule.pushforward([enclosing(own) for own in clients]), properties)
     assert bound.max() > 0
     for chosen in product(*clients):
         theta = rule.pushforward(chosen).sample(3000, generator)

@@ -91,7 +91,8 @@ def know(networks: Sampled, share: float) -> tuple[Known, Tensor]:
             holds = holds & ((means <= mean) & (deviations <= deviation)).all(-1)
             before = layer.ceiling(before)
             lines = Lines.of(lower.unsqueeze(0), upper.unsqueeze(0))
-            hidden.append(Hidden(lines, mean.unsqueeze(0), deviation.unsqueeze(0), before))
+            rates = torch.ones(1, 2 * len(mean)).double(), torch.ones(1, len(mean)).double()
+            hidden.append(Hidden(lines, mean.unsqueeze(0), deviation.unsqueeze(0), before, *rates))
         spreads.append(Spread(reach.unsqueeze(0), slope.unsqueeze(0)))
     sure = vector(SURE)
     return Known(first, networks.radius, tuple(spreads), tuple(hidden), sure, sure), holds

@@ -39,7 +39,8 @@ def probability(
     shared = problem if isinstance(problem, Federation) else federation(problem)
     ones = torch.ones(len(properties), dtype=torch.float64)
     ranges, failure = (each * ones for each in failures)
-    return chained_violation(shared, properties, ranges, failure, reference, projections).probability
+    kappa = -torch.special.ndtri(ranges)
+    return chained_violation(shared, properties, kappa, failure, reference, projections).probability
 
 
 @pytest.mark.parametrize("projections", PROJECTIONS)
@@ -270,7 +271,8 @@ def test_every_event_is_paid(reference: Reference, factor: int) -> None:
     layers = client_layers(federation.laws, federation.rule.linear, federation.network)
     ones = torch.ones(1, dtype=torch.float64)
     properties = federation.properties(federation.offsets(1.0))
-    found = chained_violation(layers, properties, ranges * ones, failure * ones, reference)
+    kappa = -torch.special.ndtri(ranges * ones)
+    found = chained_violation(layers, properties, kappa, failure * ones, reference)
     due = 3 * (3 * ranges + 3 * failure)
     due += 4 * (3 * factor * ranges + (3 * 3 + 2 * 2) * failure)
     due += 3 * (5 + 2 * 2) * failure

@@ -83,7 +83,7 @@ def test_parts_hold_every_property_once(monkeypatch) -> None:
     layers, _ = make_problem(4, (3, 5, 4, 2))
     for elements in (1, 40, 100, 2**22):
         monkeypatch.setattr(splitting, "ELEMENTS", elements)
-        places = [p for part in splitting._parts(layers, 7) for p in range(7)[part]]
+        places = [p for part in splitting.parts(layers, 7) for p in range(7)[part]]
         assert places == list(range(7))
 
 

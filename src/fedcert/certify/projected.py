@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.attack import ProjectedGradient
@@ -15,12 +15,20 @@ from fedcert.laws import DiagonalGaussian, Law
 from fedcert.networks import Network
 from fedcert.numerics import down, require_gradual_underflow, sum_down, up
 from fedcert.progress import Tracker, silent
-from fedcert.projected.bound import violation
-from fedcert.projected.chain import Federation, least_chained_violation
+from fedcert.projected.chain import Federation
+from fedcert.projected.choices import (
+    EXACT,
+    Choices,
+    best_of,
+    chosen_violation,
+    least_chained_violation,
+    prefixed,
+)
 from fedcert.projected.layers import noisy_layers
 from fedcert.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
 from fedcert.properties import Properties
 from fedcert.rules import GaussianRule
+from fedcert.witness import Witness
 
 EVENTS = "projected"
 
@@ -52,13 +60,19 @@ def certify_projected_directly(
     require_gradual_underflow()
     attack = attack or ProjectedGradient()
 
-    def bound(components: Sequence[DiagonalGaussian]) -> Interval:
-        deployed = rule.pushforward(components)
-        lower = lower_bound(network, deployed, properties, track)
-        return lower, upper_bound(network, deployed, properties, attack)
+    claim = Claim("direct", rule.name, EVENTS)
 
-    found = mixed(laws, bound, budget, GOOD_ENOUGH)
-    return Certificate(Claim("direct", rule.name, EVENTS), found.lower, found.upper)
+    def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+        deployed = rule.pushforward(components)
+        lower, below = lower_bound(network, deployed, properties, track)
+        upper, above = upper_bound(network, deployed, properties, attack)
+        return (lower, upper), {**below, **prefixed("upper", above)}
+
+    if all(len(law.components) == 1 for law in laws):
+        (lower, upper), choices = bound([law.components[0] for law in laws])
+        return Certificate(claim, lower, upper, Witness(choices))
+    found = mixed(laws, lambda components: bound(components)[0], budget, GOOD_ENOUGH)
+    return Certificate(claim, found.lower, found.upper)
 
 
 def certify_projected_locally(
@@ -77,41 +91,65 @@ def certify_projected_locally(
     """
     require_gradual_underflow()
 
-    def bound(components: Sequence[DiagonalGaussian]) -> Interval:
-        layers = noisy_layers(network, components[0])
-        found = violation(layers, properties, uniform_split(layers, len(properties), STARTS[0]))
-        lower = down(1 - found.probability).clamp(min=0.0)
+    def bound(law: DiagonalGaussian) -> tuple[Float64[Tensor, "P"], Choices]:
+        layers = noisy_layers(network, law)
+        split = uniform_split(layers, len(properties), STARTS[0])
+        found, choices = chosen_violation(layers, properties, split)
+        return down(1 - found.probability).clamp(min=0.0), choices
+
+    def without_choices(laws: Sequence[DiagonalGaussian]) -> Interval:
+        lower, _ = bound(laws[0])
         return lower, torch.ones_like(lower)
 
-    own = [
-        mixed([law], bound, TUPLES, GOOD_ENOUGH).lower for law in track(laws, "certifying clients", len(laws))
-    ]
+    own: list[Tensor] = []
+    witness: dict[str, Tensor] = {}
+    for i, law in enumerate(track(laws, "certifying clients", len(laws))):
+        if len(law.components) == 1:
+            lower, choices = bound(law.components[0])
+            witness |= prefixed(f"client.{i}", choices)
+        else:
+            lower = mixed([law], without_choices, TUPLES, GOOD_ENOUGH).lower
+        own.append(lower)
     mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
-    return Certificate(Claim("local", rule, EVENTS), mean)
+    gaussian = all(len(law.components) == 1 for law in laws)
+    return Certificate(Claim("local", rule, EVENTS), mean, None, Witness(witness) if gaussian else None)
 
 
 def lower_bound(
     network: Network, law: DiagonalGaussian, properties: Properties, track: Tracker = silent
-) -> Float64[Tensor, "P"]:
-    """L = 1 − (a bound of the probability of a violation), for one Gaussian law.
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
 
     The least of three bounds, property by property: with the first hidden layer's law exact, and where
     that proves little, with every ReLU a line and the noise at random or at fixed activations.
     """
     layers = noisy_layers(network, law)
-    found, _ = least_violation(layers, properties, track)
+    _, split = least_violation(layers, properties, track)
+    found, choices = chosen_violation(layers, properties, split)
     violated = found.probability
+    method = torch.full_like(violated, EXACT, dtype=torch.uint8)
     open_ones = violated > GOOD_ENOUGH
-    if open_ones.any():
-        chained = least_chained_violation(Federation(layers, [layers]), properties[open_ones])
-        violated[open_ones] = torch.minimum(violated[open_ones], chained)
-    return down(1 - violated).clamp(min=0.0)
+    if not open_ones.any():
+        return down(1 - violated).clamp(min=0.0), {"method": method, **choices}
+    chained, chain = least_chained_violation(Federation(layers, [layers]), properties[open_ones])
+    method[open_ones] = torch.where(chained < violated[open_ones], chain["method"], method[open_ones])
+    violated[open_ones] = torch.minimum(violated[open_ones], chained)
+    choices = {"method": method, **choices, **prefixed("chain", _spread_out(chain, open_ones))}
+    return down(1 - violated).clamp(min=0.0), choices
+
+
+def _spread_out(choices: Choices, chosen: Bool[Tensor, "P"]) -> Choices:
+    """Choices for some properties as choices for all, with zeros for the others."""
+    full = {name: tensor.new_zeros((len(chosen), *tensor.shape[1:])) for name, tensor in choices.items()}
+    for name, tensor in choices.items():
+        full[name][chosen] = tensor
+    return {name: tensor for name, tensor in full.items() if name != "method"}
 
 
 def upper_bound(
     network: Network, law: DiagonalGaussian, properties: Properties, attack: ProjectedGradient
-) -> Float64[Tensor, "P"]:
-    """U ≥ Pr(safe), for one Gaussian law.
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """U ≥ Pr(safe), for one Gaussian law, and the choices behind it.
 
     A network that violates one constraint r at one point x' of the region is unsafe. That it does not is a
     violation of −(C f(x') + d)_r > 0, whose probability is bounded like any other; ties have none, since the
@@ -120,14 +158,17 @@ def upper_bound(
     """
     worst, _ = attack(network, law.loc.unsqueeze(0), properties)
     lower, upper = properties.regions.lower, properties.regions.upper
-    points = Box.point(torch.minimum(torch.maximum(worst[0].double(), lower), upper))
-    negated = Properties(points, -properties.C, -properties.d)
+    points = torch.minimum(torch.maximum(worst[0].double(), lower), upper)
+    negated = Properties(Box.point(points), -properties.C, -properties.d)
     layers = noisy_layers(network, law)
-    best = torch.ones_like(properties.d[:, 0])
     trivial = (properties.C == 0).all(-1)
+    bounds, choices = [], []
     for start in STARTS:
-        found = violation(layers, negated, uniform_split(layers, len(properties), start))
-        holds = torch.where(trivial, (properties.d >= 0).to(best.dtype), found.tails)
-        least = up(holds.amin(-1) + found.events)
-        best = torch.minimum(best, torch.where(least.isnan(), 1.0, least))
-    return best
+        split = uniform_split(layers, len(properties), start)
+        found, chosen = chosen_violation(layers, negated, split)
+        holds = torch.where(trivial, (properties.d >= 0).to(points.dtype), found.tails)
+        least, constraint = holds.min(-1)
+        least = up(least + found.events)
+        bounds.append(torch.where(least.isnan(), 1.0, least).clamp(max=1.0))
+        choices.append({"point": points, "constraint": constraint.int(), **chosen})
+    return best_of(bounds, choices)

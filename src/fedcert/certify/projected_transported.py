@@ -12,12 +12,14 @@ from fedcert.laws import SMALLEST, DiagonalGaussian, Law
 from fedcert.networks import Network
 from fedcert.numerics import down, require_gradual_underflow
 from fedcert.progress import Tracker, silent
-from fedcert.projected.chain import Federation, least_chained_violation
+from fedcert.projected.chain import Federation
+from fedcert.projected.choices import Choices, least_chained_violation
 from fedcert.projected.layers import noisy_layers
 from fedcert.projected.split import GOOD_ENOUGH
 from fedcert.projected.tails import Cells, Projections
 from fedcert.properties import Properties
 from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.witness import Witness
 
 PROPERTIES = 25  # that are worked on at a time
 
@@ -54,16 +56,24 @@ def certify_projected(
     projections = projections or Cells()
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
 
-    def bound(components: Sequence[DiagonalGaussian]) -> Interval:
-        federation = client_layers(components, linear, network)
-        lower = torch.cat([
-            down(1 - least_chained_violation(federation, properties[part], projections)).clamp(min=0.0)
-            for part in track(parts, "transporting projections")
-        ])
-        return lower, torch.ones_like(lower)
+    claim = Claim("transported", rule.name, EVENTS)
 
-    found = mixed(laws, bound, budget, GOOD_ENOUGH)
-    return Certificate(Claim("transported", rule.name, EVENTS), found.lower)
+    def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+        federation = client_layers(components, linear, network)
+        found = [
+            least_chained_violation(federation, properties[part], projections)
+            for part in track(parts, "transporting projections")
+        ]
+        lower = down(1 - torch.cat([violated for violated, _ in found])).clamp(min=0.0)
+        choices = {name: torch.cat([c[name] for _, c in found]) for name in found[0][1]}
+        return (lower, torch.ones_like(lower)), choices
+
+    if all(len(law.components) == 1 for law in laws):
+        (lower, _), choices = bound([law.components[0] for law in laws])
+        cells = torch.tensor([projections.cells], dtype=torch.int32)
+        return Certificate(claim, lower, None, Witness({"cells": cells, **choices}))
+    found = mixed(laws, lambda components: bound(components)[0], budget, GOOD_ENOUGH)
+    return Certificate(claim, found.lower)
 
 
 def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
@@ -48,6 +48,10 @@ class Split:
     deviation: Float64[Tensor, "P layers"]
     tilt: Float64[Tensor, "P hidden"]
 
+    def of(self, index: Bool[Tensor, "P"] | slice) -> "Split":
+        """The split of some properties."""
+        return Split(self.ranges[index], self.movement[index], self.deviation[index], self.tilt[index])
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -76,6 +80,19 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
         properties: P properties.
         split: any split of the failure probabilities.
     """
+    return analysis(layers, properties, split)[0]
+
+
+def analysis(
+    layers: Sequence[NoisyLayer], properties: Properties, split: Split
+) -> tuple[Violation, Known | None]:
+    """The bound, and what it knows of the hidden layers; None where there are none.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        split: any split of the failure probabilities.
+    """
     if properties.C.dim() != 3:
         raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
     centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
@@ -86,7 +103,7 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
     if len(layers) == 1:
         margin = down(d - movement(C, layers, radius, (), u[0]))
         tails = decided(C, d, _gaussian_tails(C, first, margin))
-        return Violation(tails, above(C.shape[-2] * moving[0] + BEYOND, 4))
+        return Violation(tails, above(C.shape[-2] * moving[0] + BEYOND, 4)), None
     moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
     spread, price = _first_spread(first, moved, split.ranges[:, 0])
     price = price + layers[0].outputs * moving[0] + BEYOND
@@ -98,7 +115,7 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
         known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
     form = linear_form(C, layers, known).shifted(d)
     price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving[-1] + (len(layers) - 2) * deviating[-1])
-    return Violation(decided(C, d, _tails(form)), above(price, 32 * len(layers)))
+    return Violation(decided(C, d, _tails(form)), above(price, 32 * len(layers))), known
 
 
 def decided(
@@ -147,8 +164,9 @@ def _next_layer(
     layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
     form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
     found = moments(form, _multiples(QUANTILE_RATES, most))
-    low, minus_high = found.quantile(most).chunk(2, dim=-1)
-    below, over = found.probability(torch.zeros_like(form.constant)).chunk(2, dim=-1)
+    quantile, quantile_rate = found.quantile(most)
+    probability, zero_rate = found.probability(torch.zeros_like(form.constant))
+    (low, minus_high), (below, over) = quantile.chunk(2, dim=-1), probability.chunk(2, dim=-1)
     active = below <= most.unsqueeze(-1)
     inactive = ~active & (over <= most.unsqueeze(-1))
     price = torch.where(active, below, torch.where(inactive, over, 2 * most.unsqueeze(-1)))
@@ -156,7 +174,7 @@ def _next_layer(
     upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
 
     means = linear_form(-unit, layers, known).without_own_noise()
-    mean = -moments(means, _multiples(QUANTILE_RATES, failure)).quantile(failure)
+    minus_mean, mean_rate = moments(means, _multiples(QUANTILE_RATES, failure)).quantile(failure)
     if form.later:
         own = form.later[0][:, : layer.outputs]
     else:
@@ -164,7 +182,9 @@ def _next_layer(
         own = conditional_deviation(*layer.deviations(unit), highest, known.first.deviation, known.deviating)
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
-    hidden = Hidden(Lines.of(lower, upper, split.tilt[:, depth]), mean, own, layer.ceiling(before))
+    lines, ceiling = Lines.of(lower, upper, split.tilt[:, depth]), layer.ceiling(before)
+    rate = torch.where((active | inactive).repeat(1, 2), zero_rate, quantile_rate)
+    hidden = Hidden(lines, -minus_mean, own, ceiling, rate, mean_rate)
     grown = replace(
         known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
     )
@@ -199,7 +219,7 @@ def _tails(form: LinearForm) -> Float64[Tensor, "P R"]:
     centre, spread = rough_mean(form), deviation(form)
     factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
     best = (centre / spread).clamp(0.1, 50.0)
-    tails = moments(form, factors * best).probability(torch.zeros_like(centre))
+    tails, _ = moments(form, factors * best).probability(torch.zeros_like(centre))
     worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
     for p, r in worth.nonzero().tolist():
         exact = lower_tail(_row(form, p, r), centre[p, r].item(), spread[p, r].item())

@@ -39,12 +39,16 @@ class Hidden:
         mean: upper bounds of the conditional means M h + m at the centre, given the layers before.
         deviation: upper bounds of the conditional deviations at the centre.
         ceiling: crude bounds of the activations.
+        rate: the λ that bounded each neuron from below, then from above.
+        mean_rate: the λ that bounded the means.
     """
 
     lines: Lines
     mean: Float64[Tensor, "P m"]
     deviation: Float64[Tensor, "P m"]
     ceiling: Float64[Tensor, "P m"]
+    rate: Float64[Tensor, "P 2*m"]
+    mean_rate: Float64[Tensor, "P m"]
 
 
 @dataclass(frozen=True)

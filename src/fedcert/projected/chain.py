@@ -25,7 +25,7 @@ from fedcert.numerics import above, down, rounding_error, up
 from fedcert.projected.bound import Violation, decided
 from fedcert.projected.layers import BEYOND, NoisyLayer
 from fedcert.projected.rectified import first_activations
-from fedcert.projected.references import Conditional, Ranges, Reference, Static
+from fedcert.projected.references import Conditional, Ranges, Reference
 from fedcert.projected.relaxation import Lines, through_relu
 from fedcert.projected.spread import (
     Spread,
@@ -55,7 +55,7 @@ class Federation:
 def chained_violation(
     federation: Federation,
     properties: Properties,
-    ranges: Float64[Tensor, "P"],
+    kappa: Float64[Tensor, "P"],
     failure: Float64[Tensor, "P"],
     reference: Reference | None = None,
     projections: Projections | None = None,
@@ -65,45 +65,29 @@ def chained_violation(
     Args:
         federation: the network, its law, and the clients' shares of the noise.
         properties: P properties.
-        ranges: about the failure probability of one side of one neuron's range.
-        failure: that of one event of concentration.
+        kappa: κ, the width of one side of one neuron's range, in deviations.
+        failure: about the failure probability of one event of concentration.
         reference: where the noise is taken; at the random activations where None.
         projections: how sums of the clients' projections are bounded; by their law where None.
     """
+    return chained_analysis(federation, properties, kappa, failure, reference, projections)[0]
+
+
+def chained_analysis(
+    federation: Federation,
+    properties: Properties,
+    kappa: Float64[Tensor, "P"],
+    failure: Float64[Tensor, "P"],
+    reference: Reference | None = None,
+    projections: Projections | None = None,
+) -> tuple[Violation, list[Ranges]]:
+    """The bound, and what it knows of the hidden layers; the arguments are those of `chained_violation`."""
     if properties.C.dim() != 3:
         raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
     chain = _Chain(federation, properties, failure, reference or Conditional(), projections or Limit())
-    kappa = -torch.special.ndtri(ranges)
     for depth in range(len(federation.deployed) - 1):
         chain.add_layer(depth, kappa)
-    return chain.margins(properties)
-
-
-TRIALS: tuple[tuple[Reference, float, float], ...] = (
-    (Conditional(), 1e-5, 1e-8),
-    (Conditional(), 1e-4, 1e-7),
-    (Conditional(), 1e-6, 1e-9),
-    (Static(), 1e-5, 1e-8),
-)
-"""References and failure probabilities that are tried; the best one counts, property by property."""
-
-
-def least_chained_violation(
-    federation: Federation, properties: Properties, projections: Projections | None = None
-) -> Float64[Tensor, "P"]:
-    """The least of the bounds that the trials give, for each property.
-
-    Args:
-        federation: the network, its law, and the clients' shares of the noise.
-        properties: P properties.
-        projections: how sums of the clients' projections are bounded; by their law where None.
-    """
-    ones = torch.ones_like(properties.d[:, 0])
-    found = [
-        chained_violation(federation, properties, ranges * ones, failure * ones, reference, projections)
-        for reference, ranges, failure in TRIALS
-    ]
-    return torch.stack([violation.probability for violation in found]).amin(0)
+    return chain.margins(properties), chain.known
 
 
 class _Chain:

@@ -11,7 +11,7 @@ layer 2 given h', then over h'. Markov's inequality gives Pr(Y ≤ y) ≤ e^(K(�
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.numerics import down, exp_up, log_down, rounding_error, up
@@ -31,16 +31,23 @@ class Moments:
     rate: Float64[Tensor, "L P R"]
     exponent: Float64[Tensor, "L P R"]
 
-    def probability(self, y: Float64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:
-        """An upper bound of Pr(Y ≤ y); 1 where nothing is known."""
+    def probability(self, y: Float64[Tensor, "P R"]) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """An upper bound of Pr(Y ≤ y), 1 where nothing is known; and the λ that gave it."""
         exponent = up(self.exponent + up(self.rate * y))
-        return exp_up(torch.where(exponent.isnan(), 0.0, exponent).amin(0).clamp(max=0.0)).clamp(max=1.0)
+        least, which = torch.where(exponent.isnan(), 0.0, exponent).min(0)
+        return exp_up(least.clamp(max=0.0)).clamp(max=1.0), self._rate(which)
 
-    def quantile(self, failure: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """A y with Pr(Y ≤ y) ≤ failure; −inf where nothing is known."""
+    def quantile(
+        self, failure: Float64[Tensor, "P"]
+    ) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """A y with Pr(Y ≤ y) ≤ failure, −inf where nothing is known; and the λ that gave it."""
         room = down(log_down(failure).view(1, -1, 1) - self.exponent)
         y = down(room / self.rate)
-        return torch.where(y.isnan(), -torch.inf, y).amax(0)
+        greatest, which = torch.where(y.isnan(), -torch.inf, y).max(0)
+        return greatest, self._rate(which)
+
+    def _rate(self, which: Int64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:
+        return self.rate.gather(0, which.unsqueeze(0)).squeeze(0)
 
 
 def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:

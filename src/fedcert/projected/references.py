@@ -116,7 +116,7 @@ class Static:
         u: Float64[Tensor, "P"],
     ) -> Float64[Tensor, "P R"]:
         """√(Σ_k r_k² c_k² + r_b²)."""
-        centre, _ = self._middle(before)
+        centre, _ = self.middle(before)
         at = noise * centre.unsqueeze(-2)
         square = (at * at).sum(-1) + bias_noise * bias_noise
         return up(above(square, noise.shape[-1] + 4).sqrt())
@@ -131,10 +131,11 @@ class Static:
         u: Float64[Tensor, "P"],
     ) -> Float64[Tensor, "P R"]:
         """Σ_k |N_k| ρ_k for |h_k(x) − c_k| ≤ ρ_k."""
-        _, half = self._middle(before[depth - 1])
+        _, half = self.middle(before[depth - 1])
         return noise_over_inputs(half, noise, u)
 
-    def _middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
+    def middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
+        """c, and ρ so that |h_k(x) − c_k| ≤ ρ_k."""
         low, high = before.lower.clamp(min=0.0), before.upper.clamp(min=0.0)
         centre = (low + high) / 2
         return centre, up(torch.maximum(high - centre, centre - low))

@@ -34,17 +34,16 @@ def least_violation(
         track: shows progress.
     """
     found = [
-        _search(layers, properties[part])
-        for part in track(list(_parts(layers, len(properties))), "projected")
+        _search(layers, properties[part]) for part in track(list(parts(layers, len(properties))), "projected")
     ]
     violations, splits = zip(*found, strict=True)
     return (
         Violation(torch.cat([v.tails for v in violations]), torch.cat([v.events for v in violations])),
-        Split(*(torch.cat(parts) for parts in zip(*map(_parts_of, splits), strict=True))),
+        Split(*map(torch.cat, zip(*map(_tensors, splits), strict=True))),
     )
 
 
-def _parts(layers: Sequence[NoisyLayer], count: int) -> Iterator[slice]:
+def parts(layers: Sequence[NoisyLayer], count: int) -> Iterator[slice]:
     """Slices of the properties that bound the memory."""
     widest = max([2 * layer.outputs * layer.weight.shape[-1] for layer in layers[1:-1]] or [1])
     size = max(1, ELEMENTS // widest)
@@ -61,8 +60,7 @@ def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Viola
         for factor in FACTORS[coordinate[0]]:
             worth = best.probability > GOOD_ENOUGH
             while worth.any():
-                chosen = Split(*(part[worth] for part in _parts_of(split)))
-                candidate = _changed(chosen, coordinate, factor)
+                candidate = _changed(split.of(worth), coordinate, factor)
                 tried = violation(layers, properties[worth], candidate), candidate
                 before = best.probability
                 best, split = _better((best, split), tried, worth)
@@ -119,7 +117,7 @@ def _changed(split: Split, coordinate: Coordinate, factor: float) -> Split:
     return replace(split, **{name: changed})
 
 
-def _parts_of(split: Split) -> list[Float64[Tensor, "P k"]]:
+def _tensors(split: Split) -> list[Float64[Tensor, "P k"]]:
     """The tensors of a split, in order."""
     return [getattr(split, field.name) for field in fields(split)]
 
@@ -142,5 +140,5 @@ def _better(
 
     return (
         Violation(merged(violations.tails, tried.tails), merged(violations.events, tried.events)),
-        Split(*map(merged, _parts_of(splits), _parts_of(candidates))),
+        Split(*map(merged, _tensors(splits), _tensors(candidates))),
     )

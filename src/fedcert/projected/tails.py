@@ -27,6 +27,11 @@ MOST_COUNTED = 32  # clients: with more, tuples are not counted but bounded
 class Projections(Protocol):
     """A way to bound sums of the clients' projections."""
 
+    @property
+    def cells(self) -> int:
+        """How many cells each client's projection is cut into; 0 for none, the law of the sum."""
+        ...
+
     def tail(
         self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
@@ -58,6 +63,11 @@ def _normal_tail(z: Float64[Tensor, "*rows"]) -> Float64[Tensor, "*rows"]:
 class Limit:
     """The law of the sum."""
 
+    @property
+    def cells(self) -> int:
+        """No cells."""
+        return 0
+
     def tail(
         self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
@@ -78,6 +88,11 @@ class Limit:
 @dataclass(frozen=True)
 class Product:
     """One slab a client: widths add up linearly, √n times too wide for equal clients."""
+
+    @property
+    def cells(self) -> int:
+        """One."""
+        return 1
 
     def tail(
         self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
