@@ -15,7 +15,7 @@ from fedcert.check.projected.layers import RandomLayer, Unproven, deployed, own,
 from fedcert.check.projected.tails import Projections
 from fedcert.progress import Tracker
 
-PRECISION = 80
+PRECISION = 64
 EXACT, CONDITIONAL, STATIC = 0, 1, 2
 
 
@@ -49,12 +49,15 @@ def _direct(document: Document, properties: Sequence[int]) -> list[Proved]:
     method = document.tensor("method", np.uint8, len(document.properties))
     found = []
     for p in properties:
-        if method[p] == EXACT:
+        if document.lower[p] == 0:
+            safe = 0.0  # claims nothing
+        elif method[p] == EXACT:
             safe = _safe(violation, layers, region(document, p), witness.choices(p))
         else:
             chain = _Witness(document, "chain.").chain(p, int(method[p]))
             safe = _safe(chained_violation, layers, [layers], region(document, p), chain, Projections(0))
-        found.append(Proved(safe, 1.0 if document.upper is None else _upper(document, layers, p)))
+        trivial = document.upper is None or document.upper[p] == 1
+        found.append(Proved(safe, 1.0 if trivial else _upper(document, layers, p)))
     return found
 
 

@@ -65,6 +65,11 @@ def read(depth: int, layers: Sequence[RandomLayer], radius: Balls, moved: Sequen
     return Read(before.activations, before.theta, before.unknown, layers[depth - 1], inputs)
 
 
+def still(radius: Balls) -> bool:
+    """Whether nothing moves: the region is a single input."""
+    return all(v == 0 for v in radius)
+
+
 def norm(rows: Balls) -> Balls:
     """‖row‖."""
     return root((rows * rows).sum(-1))
@@ -78,6 +83,8 @@ def noise_over_inputs(delta: Balls, deviation: Balls, u: arb) -> Balls:
 
 def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
     """A bound of sup_x |N·v(x)|, N_k ~ N(0, r_k²) independent, on two events a row."""
+    if still(moved.delta):
+        return zeros(len(deviation))
     widths, reading = deviation * moved.delta, deviation * moved.theta
     columns = root(times(reading * reading, moved.layer.square)) @ moved.inputs
     steepest = greatest(reading) * norm(moved.inputs * moved.layer.widest)
@@ -90,6 +97,8 @@ def movement(
 ) -> Balls:
     """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; 2 l − 1 events a row."""
     total = zeros(len(rows))
+    if still(radius):
+        return total
     for depth in reversed(range(1, len(layers))):
         deviation, _ = layers[depth].deviations(rows)
         rows = times(rows, layers[depth].mean)
@@ -101,6 +110,8 @@ def movement(
 
 def movement_of_inputs(rows: Balls, layer: RandomLayer, radius: Balls, u: arb) -> Balls:
     """A bound of |B W (x − x_c)|, for rows B of the first layer; one event a row."""
+    if still(radius):
+        return zeros(len(rows))
     deviation, _ = layer.deviations(rows)
     certain: Balls = size(times(rows, layer.mean)) @ radius
     return certain + noise_over_inputs(radius, deviation, u)
