@@ -36,6 +36,7 @@ from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verifiers.linear import LinearVerifier
 
 TIGHT = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
+EVENTS = MeanBox(steps=7)
 CELLS = PaperBox(gammas=(1.0, 2.0), centers=40, limit=4)
 
 
@@ -98,7 +99,7 @@ def make_rules(federation: Federation) -> dict[str, AggregationRule]:
     }
 
 
-def certify_all(federation: Federation, rule: AggregationRule, budget: int = 64) -> list[Certificate]:
+def certify_all(federation: Federation, rule: AggregationRule, budget: int = 24) -> list[Certificate]:
     """The certificates of cells and of boxes; those of hulls come last.
 
     Args:
@@ -118,9 +119,9 @@ def _certify(federation: Federation, rule: AggregationRule) -> Iterator[Certific
     tight = Safe(federation.safe.network, federation.safe.properties, TIGHT)
     laws = federation.laws
     yield from server(federation.messages, rule, federation.safe, stream(1, "direct"), CELLS)
-    yield certify_boxes_locally(laws, rule.name, tight, MeanBox())
-    yield certify_boxes(laws, rule, tight, MeanBox())
+    yield certify_boxes_locally(laws, rule.name, tight, EVENTS)
+    yield certify_boxes(laws, rule, tight, EVENTS)
     if isinstance(rule, GaussianRule):
-        yield certify_boxes_directly(laws, rule, tight, MeanBox())
+        yield certify_boxes_directly(laws, rule, tight, EVENTS)
     cells = [message.verified_cells() for message in federation.messages]
     yield certify_hulls(cells, rule, federation.safe, 30, "paper-box")

@@ -9,18 +9,27 @@ from saved import certify_all, make_federation, make_rules
 from fedcert.artifact import load_certificate
 from fedcert.check import check
 
-RULES = ("fedavg", "pog", "linear", "server-step", "median", "trimmed-mean")
 FEDERATIONS = {
     "cells and boxes": {},
     "equal scales": {"equal_scales": True},
-    "no hidden layer": {"widths": (2, 2)},
     "two hidden layers": {"widths": (2, 3, 3, 2)},
     "tiles": {"widths": (1, 2), "scale": 0.5},
 }
 
 
-@pytest.mark.parametrize("kind", FEDERATIONS)
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("fedavg", "equal scales"),
+        ("pog", "cells and boxes"),
+        ("linear", "two hidden layers"),
+        ("linear", "tiles"),
+        ("server-step", "tiles"),
+        ("median", "tiles"),
+        ("median", "cells and boxes"),
+        ("trimmed-mean", "two hidden layers"),
+    ],
+)
 def test_every_certificate_is_saved_loaded_and_proved(name: str, kind: str, tmp_path: Path) -> None:
     federation = make_federation(**FEDERATIONS[kind])
     rule = make_rules(federation)[name]
