@@ -70,6 +70,36 @@ def test_masses_hold_for_every_law_within_the_stated_error(seed: int) -> None:
         assert moved.log_mass(box) <= high
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([1e-9, 1.0]), st.sampled_from([0.01, 1.0, 7.0]), st.booleans())
+def test_the_box_around_the_mean_contains_the_real_one_and_weighs_less(seed, scale, radius, exact) -> None:
+    """For a law that is only enclosed, the exact one may be anywhere within the errors."""
+    generator = stream(seed, "central")
+    law = DiagonalGaussian(
+        normal(generator, 3),
+        scale * (0.1 + uniform(generator, 3)),
+        None if exact else 1e-15 * uniform(generator, 3),
+        0.0 if exact else 1e-15,
+    )
+    radii = radius * (1 + uniform(generator, 2, 3))
+    boxes = law.central_box(radii)
+    with ctx.workprec(300):
+        for u in range(2):
+            mass = arb(1)
+            for d in range(3):
+                r, sigma = arb(radii[u, d].item()), arb(law.scale[d].item()) * (1 + arb(law.scale_error))
+                error = arb(0 if law.loc_error is None else law.loc_error[d].item())
+                mean = arb(law.loc[d].item())
+                assert arb(boxes.lower[u, d].item()) <= mean - error - r * sigma
+                assert arb(boxes.upper[u, d].item()) >= mean + error + r * sigma
+                mass *= (r / arb(2).sqrt()).erf()
+            found = law.central_log_mass(radii)[u].item()
+            assert arb(found) <= mass.log()
+            assert found == pytest.approx(float(mass.log()), rel=1e-9, abs=1e-12)
+    one = law.central_log_mass(torch.full((1, 1), radius).double())
+    assert torch.equal(one, law.central_log_mass(torch.full((1, 3), radius).double()))
+
+
 def test_boxes_are_batched() -> None:
     law = DiagonalGaussian(vector(0.0, 1.0), vector(1.0, 2.0))
     boxes = Box.around(

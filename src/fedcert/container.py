@@ -31,7 +31,10 @@ def write_container(path: Path, claim: Mapping[str, Any], tensors: Mapping[str, 
         claim: what becomes the JSON of the header.
         tensors: everything else.
     """
-    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    contiguous = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
     header = {"format": FORMAT, "version": VERSION, "claim": json.dumps(claim, sort_keys=True)}
     content = save(contiguous, metadata={**header, "digest": digest(header, contiguous)})
     path.parent.mkdir(parents=True, exist_ok=True)

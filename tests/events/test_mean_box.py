@@ -9,7 +9,7 @@ from problems import normal, uniform
 
 from fedcert.box import overlap
 from fedcert.errors import InvalidConfig
-from fedcert.events.mean_box import MeanBox, log_price
+from fedcert.events.mean_box import MeanBox, half_down, log_price
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.randomness import stream
 
@@ -21,8 +21,17 @@ def vector(*values: float) -> torch.Tensor:
 @given(st.floats(0.01, 7.99))
 def test_radii_invert_the_price(radius: float) -> None:
     found = MeanBox().radii(log_price(vector(radius)))
-    assert found.item() == pytest.approx(radius, rel=1e-3)
+    assert found.item() == pytest.approx(radius, rel=1e-3, abs=1e-3)
     assert torch.equal(found, found.half().double())
+
+
+@given(st.floats(1e-6, 1e6))
+def test_half_precision_rounds_down_and_no_further_than_it_must(radius: float) -> None:
+    found = half_down(vector(radius))
+    assert torch.equal(found, found.half().double())
+    assert found.item() <= radius
+    following = (found.half().view(torch.int16) + 1).view(torch.float16).double()
+    assert following.item() > radius
 
 
 def test_the_price_is_the_slope_of_the_log_mass() -> None:

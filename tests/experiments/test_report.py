@@ -17,6 +17,8 @@ from fedcert.experiments.report import render
 from fedcert.experiments.run import RunResult
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
+from fedcert.networks import mlp
+from fedcert.properties import linf_robustness
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>--><b>&amp;\"'</b>"
 
@@ -50,6 +52,9 @@ def result(names: tuple[str, str] = ("client-0", "client-1"), **config: object) 
         Split(torch.zeros(2, 4).double(), torch.tensor([3, 7])),
         (2, 2),
         torch.tensor([[11, 19] + [0] * 8, [23, 7] + [0] * 8]),
+        mlp(4, 10),
+        linf_robustness(torch.zeros(2, 4), torch.tensor([3, 7]), 0.0),
+        {},
     )
 
 

@@ -28,6 +28,9 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
         jobs: how many processes.
         track: shows progress.
     """
+    family = "+".join(sorted({client.events for client in document.clients}))
+    known = family if document.kind != "direct" else "paper-box"
+    require(document.events == known, f"the cells are of the family {known!r}, not {document.events!r}")
     nodes = read_nodes(document)
     count = len(document.properties)
     collections = _collections(document)
@@ -84,7 +87,7 @@ def _saved_nodes(document: Document) -> list[tuple[int, Node]]:
     offsets = document.tensor("nodes.offsets", np.int32, len(owner) * n + 1)
     cells = document.tensor("nodes.cells", np.int32, None)
     require(
-        offsets[0] == 0 and offsets[-1] == len(cells) and bool((np.diff(offsets) > 0).all()),
+        bool(offsets[0] == 0 and offsets[-1] == len(cells) and (np.diff(offsets) > 0).all()),
         "the offsets of the nodes do not divide their cells",
     )
     require(bool(((owner >= 0) & (owner < len(document.properties))).all()), "a node of no property")

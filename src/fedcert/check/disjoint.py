@@ -9,9 +9,9 @@ from fedcert.check.document import Array, require
 
 def overlapping(low: Array, high: Array) -> tuple[int, int] | None:
     """The first two of M boxes, of shape (M, …), that share interior points; None if there are none."""
-    flat_low, flat_high = low.reshape(len(low), -1), high.reshape(len(high), -1)
+    coordinates = tuple(range(1, low.ndim))
     for k in range(1, len(low)):
-        clash = ((flat_low[k] < flat_high[:k]) & (flat_low[:k] < flat_high[k])).all(-1)
+        clash = ((low[k] < high[:k]) & (low[:k] < high[k])).all(coordinates)
         if clash.any():
             return int(np.flatnonzero(clash)[0]), k
     return None

@@ -16,6 +16,7 @@ class Client:
 
     Attributes:
         name: the client's name.
+        events: the family that its cells come from.
         loc: μ, of shape (n_w,).
         scale: σ > 0.
         lower: ℓ of each cell, of shape (M, n_w).
@@ -23,6 +24,7 @@ class Client:
     """
 
     name: str
+    events: str
     loc: Array
     scale: Array
     lower: Array

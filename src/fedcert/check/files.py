@@ -173,4 +173,4 @@ def _client(metadata: dict[str, str], tensors: dict[str, Tensor], dimension: int
         require(bool((low <= high).all()), "a cell has a lower end above its upper end")
     except InvalidCertificate as error:
         raise InvalidCertificate(f"client {name!r}: {error}") from error
-    return Client(name, loc, scale, low, high)
+    return Client(name, metadata.get("events", ""), loc, scale, low, high)

@@ -9,12 +9,13 @@ independent integers, so its law is a product of polynomials (docs/soundness.md,
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_poly
 
-from fedcert.check.balls import ONE, ZERO, exact, interval_mass, size
+from fedcert.check.balls import ONE, ZERO, exact, size, tail
 from fedcert.check.document import Array, Client, Rule, require
 from fedcert.check.rules import linear_weights
 
@@ -104,7 +105,8 @@ def probability(level: int, shares: Shares) -> arb:
     histograms: dict[str, arb_poly] = {}
     for part, t, k in zip(shares.parts, steps, reach, strict=True):
         if repr(part) not in histograms:
-            half = [interval_mass(j * t, (j + 1) * t) for j in range(k)]
+            tails = [tail(j * t) for j in range(k + 1)]
+            half = [near - far for near, far in pairwise(tails)]
             histograms[repr(part)] = arb_poly(half[::-1] + half)
         sums = sums * histograms[repr(part)]
     first = -sum(reach)  # the value of J that belongs to the constant coefficient
