@@ -8,9 +8,9 @@ import pytest
 import fedcert
 
 ORDER = [
-    "errors", "progress", "randomness", "numerics", "gaussian", "box", "networks", "properties", "laws",
-    "rules", "verifiers", "events", "projected", "attack", "search", "certificate", "certify", "estimates",
-    "message", "data", "training", "federation", "experiments", "cli",
+    "errors", "progress", "randomness", "atomic", "digest", "tensorfile", "numerics", "gaussian", "box",
+    "networks", "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search",
+    "certificate", "certify", "estimates", "message", "data", "training", "federation", "experiments", "cli",
 ]  # fmt: skip
 ROOT = Path(fedcert.__file__).parent
 MODULES = sorted(
