@@ -84,7 +84,7 @@ def write(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]
         metadata: texts by name.
         tensors: by name.
     """
-    arrays = {name: np.ascontiguousarray(tensor.detach().cpu().numpy()) for name, tensor in tensors.items()}
+    arrays = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
     atomic.write(path, save(arrays, dict(metadata)))
 
 
