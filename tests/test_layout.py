@@ -10,7 +10,8 @@ import fedcert
 ORDER = [
     "errors", "progress", "randomness", "atomic", "digest", "tensorfile", "numerics", "gaussian", "box",
     "networks", "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search",
-    "certificate", "certify", "estimates", "message", "data", "training", "federation", "experiments", "cli",
+    "certificate", "certify", "estimates", "message", "acceptance", "data", "training", "federation",
+    "experiments", "cli",
 ]  # fmt: skip
 ROOT = Path(fedcert.__file__).parent
 MODULES = sorted(

@@ -55,7 +55,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
     config = summary["config"]
     hidden = "×".join(str(width) for width in config["hidden"])
     table = Table(
-        title=f"{config['dataset']}, {config['clients']} clients, hidden {hidden},"
+        title=f"{config['dataset']}, {participants(summary)}, hidden {hidden},"
         f" scale {config['scale']}, {config['properties']} properties",
         caption="certified: proven bounds [L, U], or L alone, mean over properties\n"
         f"MC–IBP, attack survival: estimates in %; accuracy {100 * summary['accuracy']:.1f} %",
@@ -78,6 +78,16 @@ def summary_table(summary: dict[str, Any]) -> Table:
             f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}",
         )
     return table
+
+
+def participants(summary: dict[str, Any]) -> str:
+    """How many clients took part, and of how many.
+
+    Args:
+        summary: the content of result.json.
+    """
+    present, expected = len(summary["clients"]), summary["config"]["clients"]
+    return f"{present} clients" if present == expected else f"{present} of {expected} clients"
 
 
 def bounds(lower: float, upper: float | None) -> str:
