@@ -2,6 +2,7 @@ import os
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -291,14 +292,19 @@ def test_a_denormal_log_mass_is_harmless(saved: Path) -> None:
     assert cells.log_mass <= claim
 
 
+@cache
+def sound_file(folder: Path) -> bytes:
+    message().save(folder / "sound.safetensors")
+    return (folder / "sound.safetensors").read_bytes()
+
+
 @given(data=st.data())
 @settings(max_examples=300)
 def test_a_file_with_other_bytes_is_refused_or_says_the_same(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "flipped.safetensors"
-    message().save(path)
-    content = bytearray(path.read_bytes())
+    content = bytearray(sound_file(path.parent))
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
@@ -312,8 +318,7 @@ def test_a_file_cut_or_lengthened_is_refused(
     at: int, more: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "cut.safetensors"
-    message().save(path)
-    content = path.read_bytes()
+    content = sound_file(path.parent)
     changed = content[: at % len(content)] + more if at % 2 else content + more + b"0"
     if changed == content:
         return

@@ -26,18 +26,20 @@ class Expected:
     properties: int
     limits: Limits = LIMITS
 
-    def check(self, message: Message) -> None:
-        """Refuse a message that is sound in itself but not for this network and these properties."""
+    def load(self, path: Path) -> Message:
+        """Read a message; one that is sound, but not for this network and these properties, raises too."""
+        message = Message.load(path, self.limits)
+        rows = len(message.cells.member)
         if message.law.dimension != self.parameters:
             raise ShapeMismatch(
-                f"client {message.client}: law.loc: {message.law.dimension} parameters, but the network has"
-                f" {self.parameters}: all must train the same network"
+                f"{path}: client {message.client}: law.loc: {message.law.dimension} parameters, but the"
+                f" network has {self.parameters}: all must train the same network"
             )
-        if len(message.cells.member) not in (1, self.properties):
+        if rows not in (1, self.properties):
             raise ShapeMismatch(
-                f"client {message.client}: cells.member: {len(message.cells.member)} rows for"
-                f" {self.properties} properties"
+                f"{path}: client {message.client}: cells.member: {rows} rows for {self.properties} properties"
             )
+        return message
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,8 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
     errors: dict[Path, FedcertError] = {}
     for path in sorted(paths):
         try:
-            messages[path] = Message.load(path, expected.limits)
-            expected.check(messages[path])
+            messages[path] = expected.load(path)
         except FedcertError as error:
-            messages.pop(path, None)
             errors[path] = error
     errors |= dict(_twice(messages))
     if errors and min_clients is None:

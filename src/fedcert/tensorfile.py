@@ -72,7 +72,9 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
             _check_entry(name, entry, limits)
         parts = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         return metadata, {name: _array(name, part) for name, part in parts}
-    except (OSError, ValueError, RecursionError, safetensors.SafetensorError) as error:
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {error.strerror or error}") from error
+    except (ValueError, safetensors.SafetensorError) as error:
         raise UnreadableFile(f"{path}: {error}") from error
 
 
@@ -90,9 +92,8 @@ def write(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]
 
 def _content(path: Path, limits: Limits) -> bytes:
     """All bytes of a regular file of allowed size; a pipe or a device is not waited for."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with open(handle, "rb") as file:
-        status = os.fstat(handle)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableFile("not a regular file")
         if status.st_size > limits.file_bytes:

@@ -1,8 +1,6 @@
-import fcntl
 import io
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +44,10 @@ def carry_out(folder: Path, version: str, overwrite: bool = False) -> list[str]:
         return lambda: made.append(name) or text  # type: ignore[func-returns-value]
 
     if not publish(folder) or load(folder / RESULT) != f"{RESULT} of {version}!":
-        journal = Journal(folder, IDENTITY | {"version": version}, overwrite)
-        for name, text in parts(version).items():
-            assert journal.once(name, make(name, text), TEXT) == text
-        journal.complete()
+        with Journal(folder, IDENTITY | {"version": version}, overwrite) as journal:
+            for name, text in parts(version).items():
+                assert journal.once(name, make(name, text), TEXT) == text
+            journal.complete()
     return made
 
 
@@ -64,70 +62,63 @@ def test_a_run_leaves_its_parts_and_no_others(tmp_path: Path) -> None:
 
 
 def test_a_part_is_made_once_and_found_by_the_next_process(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, IDENTITY)
-    assert journal.once("messages/a", lambda: "first!", TEXT) == "first!"
-    journal.close()
-    again = Journal(tmp_path, IDENTITY)
-    assert again.resumed
-    assert again.once("messages/a", lambda: "second!", TEXT) == "first!"
-    again.close()
+    with Journal(tmp_path, IDENTITY) as journal:
+        assert not journal.resumed
+        assert journal.once("messages/a", lambda: "first!", TEXT) == "first!"
+    with Journal(tmp_path, IDENTITY) as journal:
+        assert journal.resumed
+        assert journal.once("messages/a", lambda: "second!", TEXT) == "first!"
 
 
 def test_a_part_that_cannot_be_read_is_made_again(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, IDENTITY)
-    journal.once("part", lambda: "whole!", TEXT)
-    (journal.folder / "part").write_text("who", encoding="utf-8")
-    assert journal.once("part", lambda: "whole!", TEXT) == "whole!"
-    assert load(journal.folder / "part") == "whole!"
-    journal.close()
+    with Journal(tmp_path, IDENTITY) as journal:
+        journal.once("part", lambda: "whole!", TEXT)
+        (journal.folder / "part").write_text("who", encoding="utf-8")
+        assert journal.once("part", lambda: "whole!", TEXT) == "whole!"
+        assert load(journal.folder / "part") == "whole!"
 
 
 def test_an_unfinished_run_of_another_identity_is_refused_unless_it_may_be_replaced(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, IDENTITY)
-    journal.once("part", lambda: "old!", TEXT)
-    journal.close()
+    with Journal(tmp_path, IDENTITY) as journal:
+        journal.once("part", lambda: "old!", TEXT)
     before = tree(tmp_path)
     other = IDENTITY | {"config": {"seed": 1}}
     with pytest.raises(OutputExists, match=r"another configuration.*--overwrite"):
         Journal(tmp_path, other)
     assert tree(tmp_path) == before
-    replaced = Journal(tmp_path, other, overwrite=True)
-    assert not replaced.resumed
-    assert replaced.once("part", lambda: "new!", TEXT) == "new!"
-    replaced.close()
+    with Journal(tmp_path, other, overwrite=True) as journal:
+        assert not journal.resumed
+        assert journal.once("part", lambda: "new!", TEXT) == "new!"
 
 
 def test_overwrite_does_not_give_up_a_run_of_the_same_identity(tmp_path: Path) -> None:
-    Journal(tmp_path, IDENTITY).close()
-    journal = Journal(tmp_path, IDENTITY, overwrite=True)
-    assert journal.resumed
-    journal.close()
+    for resumed in (False, True):
+        with Journal(tmp_path, IDENTITY, overwrite=True) as journal:
+            assert journal.resumed == resumed
 
 
 def test_two_processes_do_not_work_in_one_folder(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, IDENTITY)
-    with pytest.raises(OutputExists, match="another fedcert"):
+    with Journal(tmp_path, IDENTITY), pytest.raises(OutputExists, match="another fedcert"):
         Journal(tmp_path, IDENTITY)
-    journal.close()
-    Journal(tmp_path, IDENTITY).close()
+    with Journal(tmp_path, IDENTITY) as journal:
+        assert journal.resumed
 
 
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, IDENTITY)
-    (journal.folder / "messages").mkdir()
-    (journal.folder / "messages" / f".a.123{atomic.PARTIAL}").touch()
-    journal.close()
-    Journal(tmp_path, IDENTITY).close()
-    assert set(tree(tmp_path)) == {"unfinished", "unfinished/config.json", "unfinished/messages"}
+    with Journal(tmp_path, IDENTITY) as journal:
+        (journal.folder / "messages").mkdir()
+        (journal.folder / "messages" / f".a.123{atomic.PARTIAL}").touch()
+    with Journal(tmp_path, IDENTITY):
+        assert set(tree(tmp_path)) == {"unfinished", "unfinished/config.json", "unfinished/messages"}
 
 
 @pytest.mark.parametrize("before", ["", "old", "old/mine"])
 def test_a_discarded_run_leaves_what_was_there_before(tmp_path: Path, before: str) -> None:
     (tmp_path / before).mkdir(parents=True, exist_ok=True)
     existing = tree(tmp_path)
-    journal = Journal(tmp_path / "old" / "new" / "run", IDENTITY)
-    journal.once("messages/a", lambda: "part!", TEXT)
-    journal.discard()
+    with Journal(tmp_path / "old" / "new" / "run", IDENTITY) as journal:
+        journal.once("messages/a", lambda: "part!", TEXT)
+        journal.discard()
     assert tree(tmp_path) == existing
 
 
@@ -142,16 +133,14 @@ class Life:
     """Counts the steps on the disk; after the last one the process can do none, not even clean up."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.steps = 0
-        self.locks: list[int] = []
+        self.steps = 10**9
         for name in STEPS:
             patch.setattr(os, name, self.step(getattr(os, name)))
         patch.setattr(os, "fsync", self.step(lambda handle: None))  # a step that need not be waited for
-        reading, writing, lock = io.open, self.step(io.open), fcntl.flock
+        reading, writing = io.open, self.step(io.open)
         patch.setattr(
             io, "open", lambda path, mode, *a: (writing if "w" in mode else reading)(path, mode, *a)
         )
-        patch.setattr(fcntl, "flock", lambda handle, how: (self.locks.append(handle), lock(handle, how)))
 
     def step(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def act(*arguments: Any, **options: Any) -> Any:
@@ -162,14 +151,6 @@ class Life:
 
         return act
 
-    def end(self) -> None:
-        """What the system does for a dead process: its locks are free. Another one begins."""
-        for handle in self.locks:
-            with suppress(OSError):
-                os.close(handle)
-        self.locks.clear()
-        self.steps = 10**9
-
 
 @pytest.mark.parametrize("start", ["nothing", "an earlier run"])
 def test_a_run_killed_at_any_step_goes_on_to_the_same_end(
@@ -177,19 +158,18 @@ def test_a_run_killed_at_any_step_goes_on_to_the_same_end(
 ) -> None:
     life = Life(monkeypatch)
     for steps in range(1000):
-        life.end()
+        life.steps = 10**9
         folder = tmp_path / str(steps)
         folder.mkdir()
         (folder / "notes.txt").write_text("mine", encoding="utf-8")
         if start == "an earlier run":
             carry_out(folder, "1")
-        life.locks.clear()
         life.steps = steps
         try:
             carry_out(folder, "2", overwrite=True)
             break
         except Killed:
-            life.end()
+            life.steps = 10**9
         if (folder / RESULT).exists():
             holds = "1" if "1" in load(folder / RESULT) else "2"
             assert tree(folder).items() >= finished(holds).items()

@@ -52,7 +52,7 @@ def afresh(name: str, make: Callable[[], T], form: Format[T]) -> T:
 
 
 class Journal:
-    """RUN/unfinished, open for one process at a time.
+    """RUN/unfinished, open to one process at a time; a context, in which the parts are made.
 
     Attributes:
         folder: where parts are written.
@@ -72,26 +72,39 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(self.folder, os.O_RDONLY)
         try:
+            self.resumed = self._claim(identity, overwrite)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _claim(self, identity: dict[str, Any], overwrite: bool) -> bool:
+        """Make the folder this process's own; whether there is a run to go on with."""
+        run = self.folder.parent
+        try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock of a killed process is free
         except OSError as error:
-            os.close(self._lock)
             raise OutputExists(
                 f"{run}: another fedcert is at work there: wait, or choose another --out"
             ) from error
         held = _read(self.folder / IDENTITY)
-        self.resumed = held == identity
-        if held is not None and not (self.resumed or overwrite):
-            self.close()
+        if held not in (None, identity) and not overwrite:
             raise OutputExists(
                 f"{run} holds an unfinished run of another configuration: finish it with its own options,"
                 " choose another --out, or --overwrite"
             )
         for stray in self.folder.rglob(f"*{atomic.PARTIAL}"):
             stray.unlink()
-        if not self.resumed:
+        if held != identity:
             for part in self.folder.iterdir():
                 remove(part)
             atomic.write(self.folder / IDENTITY, json.dumps(identity, indent=2) + "\n")
+        return held == identity
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
 
     def once(self, name: str, make: Callable[[], T], form: Format[T]) -> T:
         """The part of this name: read where it is there and sound, else made and written.
@@ -113,7 +126,6 @@ class Journal:
         """Declare that all parts are there, and move them into the run's folder."""
         self.folder.rename(self.folder.with_name(COMPLETE))
         atomic.sync_folder(self.folder.parent)
-        self.close()
         publish(self.folder.parent)
 
     def discard(self) -> None:
@@ -122,11 +134,6 @@ class Journal:
         for place in self._made:
             with suppress(OSError):  # somebody else's file is in it
                 place.rmdir()
-        self.close()
-
-    def close(self) -> None:
-        """Let another process go on."""
-        os.close(self._lock)
 
 
 def publish(run: Path) -> bool:

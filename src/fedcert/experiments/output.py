@@ -36,15 +36,15 @@ def carry_out(
     if publish(folder) and identity.items() <= (summary := read_summary(folder)).items():
         return summary
     check_output(folder, overwrite)
-    journal = Journal(folder, identity, overwrite)
-    try:
-        result = work(journal.once)
-        write_summary(result, journal.folder)
-    except FedcertError as error:
-        if not (journal.resumed or isinstance(error, CannotWrite)):
-            journal.discard()
-        raise
-    journal.complete()
+    with Journal(folder, identity, overwrite) as journal:
+        try:
+            result = work(journal.once)
+            write_summary(result, journal.folder)
+        except FedcertError as error:
+            if not (journal.resumed or isinstance(error, CannotWrite)):
+                journal.discard()
+            raise
+        journal.complete()
     return read_summary(folder)
 
 
