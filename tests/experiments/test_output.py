@@ -1,5 +1,6 @@
 import csv
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ import pytest
 import torch
 
 import fedcert
-from fedcert.errors import OutputExists
+from fedcert import atomic
+from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.experiments.config import RunConfig, load_config
-from fedcert.experiments.journal import Once
+from fedcert.experiments.journal import Format, Once
 from fedcert.experiments.output import carry_out, check_output, identity_of
 from fedcert.experiments.parts import certificate_file
 from fedcert.experiments.run import RunResult, run
@@ -212,3 +214,26 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path, 
     with pytest.raises(OutputExists, match="--out") as caught:
         check_output(tmp_path / "file" / below, overwrite=True)
     assert str(tmp_path / "file") in str(caught.value)
+
+
+def test_a_full_disk_keeps_what_is_done_and_an_error_in_the_input_nothing(tmp_path: Path) -> None:
+    def fail_with(error: Exception) -> Callable[[Once], RunResult]:
+        def work(once: Once) -> RunResult:
+            once(
+                "messages/part",
+                lambda: "part",
+                Format[str](lambda text, path: atomic.write(path, text), Path.read_text),
+            )
+            raise error
+
+        return work
+
+    with pytest.raises(DataError):
+        carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
+    assert tree(tmp_path) == {}
+    with pytest.raises(CannotWrite):
+        carry_out(fail_with(CannotWrite("no room")), tmp_path / "run", identity_of(CONFIG))
+    assert "run/unfinished/messages/part" in tree(tmp_path)
+    with pytest.raises(DataError):  # the data may come back, what was found from them may not
+        carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
+    assert "run/unfinished/messages/part" in tree(tmp_path)
