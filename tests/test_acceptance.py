@@ -78,7 +78,7 @@ def test_one_hostile_message_stops_the_server_unless_fewer_clients_will_do(
     assert names(accepted.messages) == ["client-1", "client-10"]
     (refused,) = accepted.refused.items()
     assert refused[0] == "a.safetensors"
-    assert refused[1].startswith(f"{files[1]}: ")
+    assert str(files[1].parent) not in refused[1]
 
 
 def test_two_clients_of_one_name_are_both_refused(files: list[Path]) -> None:

@@ -93,7 +93,9 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
         raise TooFewClients(
             f"{len(sound)} sound messages, but {needed} clients are needed (--min-clients){reasons}"
         )
-    return Accepted(sound, {path.name: str(error) for path, error in errors.items()})
+    return Accepted(
+        sound, {path.name: str(error).removeprefix(f"{path}: ") for path, error in errors.items()}
+    )
 
 
 def _twice(messages: dict[Path, Message]) -> Iterator[tuple[Path, FedcertError]]:

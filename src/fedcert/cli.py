@@ -96,8 +96,8 @@ def certify(
     folder = out or Path("runs") / f"{settings.dataset}-{messages.absolute().name}-certified"
     with progress_bars(Console(stderr=True)) as track:
         server = Server.receive(settings, messages, min_clients, track)
-        for reason in server.accepted.refused.values():
-            print(f"fedcert: refused: {' '.join(reason.split())}", file=sys.stderr)
+        for file, reason in server.accepted.refused.items():
+            print(f"fedcert: refused: {file}: {' '.join(reason.split())}", file=sys.stderr)
         summary = carry_out(lambda once: server.certify(track, once), folder, server.identity, overwrite)
     _show(summary, folder)
 

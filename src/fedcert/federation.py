@@ -143,9 +143,7 @@ def provable(
     """What `server` claims, with the work still to be done; the arguments are those of `server`."""
     names = [message.client for message in messages]
     if len(set(names)) < len(names):
-        raise InvalidMessage(
-            f"client: two messages of one name: {sorted(names)}; its draws are not independent"
-        )
+        raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
     cells = [message.verified_cells() for message in messages]
     family = "+".join(sorted({message.events for message in messages}))
     yield Claim("local", rule.name, family), partial(certify_local, cells, safe, rule.name, family)

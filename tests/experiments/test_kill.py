@@ -14,7 +14,7 @@ import pytest
 
 from fedcert import cli
 
-KILLS = 24
+KILLS = 21
 CONFIG = """
 train-examples = 300
 test-examples = 60

@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -237,3 +238,23 @@ def test_a_full_disk_keeps_what_is_done_and_an_error_in_the_input_nothing(tmp_pa
     with pytest.raises(DataError):  # the data may come back, what was found from them may not
         carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
     assert "run/unfinished/messages/part" in tree(tmp_path)
+
+
+def test_a_run_killed_on_its_way_into_place_is_put_there_without_more_work(
+    folder: Path, result: RunResult, tmp_path: Path
+) -> None:
+    def work(once: Once) -> RunResult:
+        raise AssertionError("nothing is left to do")
+
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    for config, done in ((result.config, True), (result.config.model_copy(update={"seed": 1}), False)):
+        (tmp_path / "complete").mkdir()
+        for name in ("certificates", "report.html", "result.json"):
+            (tmp_path / name).rename(tmp_path / "complete" / name)
+        (tmp_path / "result.json").write_text("of an earlier run")
+        if done:
+            assert carry_out(work, tmp_path, identity_of(config)) == read(folder)
+        else:
+            with pytest.raises(OutputExists):
+                carry_out(work, tmp_path, identity_of(config))
+        assert tree(tmp_path) == tree(folder)
