@@ -75,7 +75,7 @@ def test_help_is_quick_since_it_does_not_load_torch() -> None:
     assert "--dataset" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["certify", "--help"]], ids=" ".join)
 def test_help_exits_with_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
@@ -198,3 +198,62 @@ def test_a_finished_run_is_refused_then_replaced_and_kept_when_its_successor_fai
     assert fedcert(monkeypatch, *command, "--overwrite", "--seed", "1") == 0
     assert tree(workplace).keys() == first.keys()
     assert json.loads((workplace / "out/result.json").read_text())["config"]["seed"] == 1
+
+
+@pytest.fixture
+def inbox(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path) -> Path:
+    """The messages of a finished run of three clients, one of them cut short on its way."""
+    command = ["run", "--config", "tiny.toml", "--clients", "3", "--events", "box", "--out", "run"]
+    assert fedcert(monkeypatch, *command) == 0
+    hostile = workplace / "run/messages/client-1.safetensors"
+    hostile.write_bytes(hostile.read_bytes()[:-1])
+    capsys.readouterr()
+    return workplace / "run/messages"
+
+
+@pytest.mark.parametrize("options", [[], ["--min-clients", "3"]], ids=" ".join)
+def test_a_hostile_message_is_one_line_exit_code_2_and_nothing_written(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    workplace: Path,
+    inbox: Path,
+    options: list[str],
+) -> None:
+    before = tree(workplace)
+    command = ["certify", "--messages", str(inbox), "--config", "run/result.json", "--out", "out", *options]
+    assert fedcert(monkeypatch, *command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fedcert: ")
+    assert "client-1.safetensors" in line
+    assert tree(workplace) == before
+
+
+def test_the_server_goes_on_with_the_rest_if_told_how_many_will_do_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path, inbox: Path
+) -> None:
+    command = ["certify", "--messages", str(inbox), "--config", "run/result.json", "--min-clients", "2"]
+    assert fedcert(monkeypatch, *command, "--out", "out") == 0
+    shown = capsys.readouterr()
+    (line,) = shown.err.splitlines()
+    assert line.startswith("fedcert: refused: ")
+    assert "client-1.safetensors" in line
+    assert "2 of 3 clients" in shown.out
+    result = json.loads((workplace / "out/result.json").read_text())
+    assert [client["client"] for client in result["clients"]] == ["client-0", "client-2"]
+    assert list(result["refused"]) == ["client-1.safetensors"]
+
+
+def test_an_unfinished_run_of_another_configuration_is_an_error_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path
+) -> None:
+    (workplace / "out/unfinished").mkdir(parents=True)
+    (workplace / "out/unfinished/config.json").write_text("{}")
+    before = tree(workplace)
+    command = ["run", "--config", "tiny.toml", "--out", "out", "--events", "box"]
+    assert fedcert(monkeypatch, *command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "unfinished run of another configuration" in line
+    assert "--overwrite" in line
+    assert tree(workplace) == before
+    assert fedcert(monkeypatch, *command, "--overwrite") == 0
+    assert "out/unfinished" not in tree(workplace)

@@ -8,9 +8,10 @@ import pytest
 import fedcert
 
 ORDER = [
-    "errors", "progress", "digest", "container", "check", "randomness", "witness", "numerics", "gaussian",
-    "box", "networks", "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search",
-    "certificate", "certify", "estimates", "message", "artifact", "data", "training", "federation",
+    "errors", "progress", "randomness", "atomic", "digest", "tensorfile", "container", "check", "witness",
+    "numerics", "gaussian", "box", "networks", "properties", "laws", "rules", "verifiers", "events",
+    "projected", "attack", "search", "certificate", "certify", "estimates", "message", "acceptance",
+    "artifact", "data", "training", "federation",
     "experiments", "cli",
 ]  # fmt: skip
 ROOT = Path(fedcert.__file__).parent

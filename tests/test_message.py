@@ -1,6 +1,8 @@
 import os
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from fedcert.box import Box
+from fedcert.digest import digest
 from fedcert.errors import (
     FedcertError,
     InvalidBox,
@@ -61,13 +64,16 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-def tamper(path: Path, change: Change) -> None:
-    """Rewrite a message file with its tensors and metadata changed in place."""
+def tamper(path: Path, change: Change, sign: bool = True) -> None:
+    """Rewrite a message file with its tensors and metadata changed, as a client that lies would sign it."""
     with safetensors.safe_open(path, framework="pt") as file:
         metadata = dict(file.metadata())
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    signature = metadata.pop("digest")
     change(tensors, metadata)
-    save_file(tensors, path, metadata=metadata)
+    if sign and metadata:
+        signature = digest(metadata, tensors)
+    save_file(tensors, path, metadata={"digest": signature} | metadata)
 
 
 def replace(name: str, tensor: Tensor) -> Change:
@@ -106,63 +112,219 @@ def test_a_client_may_have_found_no_cell(tmp_path: Path) -> None:
     assert loaded.cells.member.shape == (2, 0)
 
 
+DENORMAL = 2.0**-1060
+
+
+def duplicate_a_cell(tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    for name in ("cells.lower", "cells.upper", "cells.log_mass"):
+        tensors[name] = torch.cat([tensors[name], tensors[name][:1]])
+    tensors["cells.member"] = torch.ones(1, 4).bool()
+
+
+def many_cells(tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    for name in ("cells.lower", "cells.upper", "cells.log_mass"):
+        tensors[name] = tensors[name][:1].repeat(10_001, *[1] * (tensors[name].dim() - 1))
+    tensors["cells.member"] = torch.zeros(1, 10_001).bool()
+
+
 BROKEN_CONTENT = [
-    pytest.param(replace("cells.log_mass", vector(0.0, -50.0, -50.0)), UnsupportedMass, id="inflated mass"),
-    pytest.param(replace("cells.log_mass", vector(-50.0, NAN, -50.0)), UnsupportedMass, id="NaN mass"),
-    pytest.param(replace("cells.log_mass", vector(-50.0, INF, -50.0)), UnsupportedMass, id="infinite mass"),
     pytest.param(
-        replace("cells.upper", boxes().upper + vector(0.5, 0.0, 0.0)), OverlappingCells, id="overlap"
+        replace("cells.log_mass", vector(0.0, -50.0, -50.0)),
+        UnsupportedMass,
+        "cells.log_mass",
+        id="inflated mass",
     ),
-    pytest.param(replace("cells.lower", boxes().lower * NAN), InvalidBox, id="NaN end point"),
-    pytest.param(replace("cells.lower", boxes().upper + 1), InvalidBox, id="reversed cell"),
-    pytest.param(replace("law.scale", vector(1.0, NAN, 0.7)), InvalidLaw, id="NaN scale"),
-    pytest.param(replace("law.scale", vector(1.0, -1e-5, 0.7)), InvalidLaw, id="negative scale"),
-    pytest.param(replace("law.scale", vector(1.0, 0.0, 0.7)), InvalidLaw, id="zero scale"),
-    pytest.param(replace("law.scale", vector(1.0, INF, 0.7)), InvalidLaw, id="infinite scale"),
-    pytest.param(replace("law.loc", vector(0.0, NAN, 0.0)), InvalidLaw, id="NaN mean"),
-    pytest.param(label("examples", "0"), InvalidMessage, id="no examples"),
-    pytest.param(label("examples", "-3"), InvalidMessage, id="negative examples"),
-    pytest.param(label("examples", "many"), InvalidMessage, id="examples in words"),
     pytest.param(
-        label("examples", "9" * 5000),
+        replace("cells.log_mass", vector(-50.0, NAN, -50.0)), UnsupportedMass, "cells.log_mass", id="NaN mass"
+    ),
+    pytest.param(
+        replace("cells.log_mass", vector(-50.0, INF, -50.0)),
+        UnsupportedMass,
+        "cells.log_mass",
+        id="infinite mass",
+    ),
+    pytest.param(
+        replace("cells.upper", boxes().upper + vector(0.5, 0.0, 0.0)),
+        OverlappingCells,
+        "cells.upper",
+        id="overlap",
+    ),
+    pytest.param(duplicate_a_cell, OverlappingCells, "cells.lower", id="duplicated cell"),
+    pytest.param(replace("cells.lower", boxes().lower * NAN), InvalidBox, "cells.lower", id="NaN end point"),
+    pytest.param(
+        replace("cells.upper", boxes().upper + INF), InvalidBox, "cells.upper", id="infinite end point"
+    ),
+    pytest.param(replace("cells.lower", boxes().upper + 1), InvalidBox, "cells.lower", id="reversed cell"),
+    pytest.param(
+        replace("cells.lower", boxes().lower.clamp(min=DENORMAL)),
+        InvalidLaw,
+        "cells.lower",
+        id="denormal end point",
+    ),
+    pytest.param(replace("law.scale", vector(1.0, NAN, 0.7)), InvalidLaw, "law.scale", id="NaN scale"),
+    pytest.param(replace("law.scale", vector(1.0, -1e-5, 0.7)), InvalidLaw, "law.scale", id="negative scale"),
+    pytest.param(replace("law.scale", vector(1.0, 0.0, 0.7)), InvalidLaw, "law.scale", id="zero scale"),
+    pytest.param(
+        replace("law.scale", vector(1.0, DENORMAL, 0.7)), InvalidLaw, "law.scale", id="denormal scale"
+    ),
+    pytest.param(replace("law.scale", vector(1.0, INF, 0.7)), InvalidLaw, "law.scale", id="infinite scale"),
+    pytest.param(replace("law.loc", vector(0.0, NAN, 0.0)), InvalidLaw, "law.loc", id="NaN mean"),
+    pytest.param(replace("law.loc", vector(0.0, -INF, 0.0)), InvalidLaw, "law.loc", id="infinite mean"),
+    pytest.param(replace("law.loc", vector(0.0, -DENORMAL, 0.0)), InvalidLaw, "law.loc", id="denormal mean"),
+    pytest.param(label("examples", "0"), InvalidMessage, "examples", id="no examples"),
+    pytest.param(label("examples", "-3"), InvalidMessage, "examples", id="negative examples"),
+    pytest.param(label("examples", "many"), InvalidMessage, "examples", id="examples in words"),
+    pytest.param(label("examples", "9" * 5000), InvalidMessage, "examples", id="examples beyond int()"),
+    pytest.param(
+        lambda _, metadata: metadata.pop("examples"), InvalidMessage, "examples", id="examples missing"
+    ),
+    pytest.param(label("version", "1"), InvalidMessage, "version", id="another version"),
+    pytest.param(label("law", "laplace"), InvalidMessage, "law", id="unknown law"),
+    pytest.param(label("format", "weights"), InvalidMessage, "format", id="another format"),
+    pytest.param(lambda _, metadata: metadata.clear(), InvalidMessage, "format", id="no metadata"),
+    pytest.param(label("note", "hello"), InvalidMessage, "'note'", id="unknown metadata"),
+    pytest.param(label("client", "../../client-0"), InvalidMessage, "client", id="name that is a path"),
+    pytest.param(label("client", "client-0\n\x1b[2J"), InvalidMessage, "client", id="name of several lines"),
+    pytest.param(label("client", ""), InvalidMessage, "client", id="no name"),
+    pytest.param(label("events", "/etc/passwd"), InvalidMessage, "events", id="events that are a path"),
+    pytest.param(
+        lambda tensors, _: tensors.pop("cells.member"), InvalidMessage, "'cells.member'", id="missing tensor"
+    ),
+    pytest.param(replace("extra", vector(1.0)), InvalidMessage, "header", id="additional tensor"),
+    pytest.param(
+        lambda tensors, _: tensors.update(extra=tensors.pop("law.loc")),
         InvalidMessage,
-        id="examples beyond int()",
+        "'extra'",
+        id="renamed tensor",
     ),
-    pytest.param(lambda _, metadata: metadata.pop("examples"), InvalidMessage, id="examples missing"),
-    pytest.param(label("version", "2"), InvalidMessage, id="another version"),
-    pytest.param(label("law", "laplace"), InvalidMessage, id="unknown law"),
-    pytest.param(label("format", "weights"), InvalidMessage, id="another format"),
-    pytest.param(lambda _, metadata: metadata.clear(), InvalidMessage, id="no metadata"),
-    pytest.param(lambda tensors, _: tensors.pop("cells.member"), InvalidMessage, id="missing tensor"),
-    pytest.param(replace("extra", vector(1.0)), InvalidMessage, id="additional tensor"),
-    pytest.param(replace("law.loc", vector(0.0, 0.1, 0.0).float()), InvalidMessage, id="wrong dtype"),
-    pytest.param(replace("cells.member", torch.ones(1, 3).byte()), InvalidMessage, id="bytes for bools"),
-    pytest.param(replace("law.loc", boxes().lower), InvalidMessage, id="wrong number of axes"),
-    pytest.param(replace("law.scale", vector(1.0, 1.0)), InvalidLaw, id="scale too short"),
-    pytest.param(replace("cells.upper", torch.ones(2, 3).double()), InvalidBox, id="end points do not fit"),
-    pytest.param(replace("cells.log_mass", vector(-50.0)), ShapeMismatch, id="masses too few"),
-    pytest.param(replace("cells.member", torch.ones(1, 2).bool()), ShapeMismatch, id="members too few"),
+    pytest.param(
+        replace("law.loc", vector(0.0, 0.1, 0.0).float()), InvalidMessage, "law.loc", id="wrong dtype"
+    ),
+    pytest.param(
+        replace("law.loc", vector(0.0, 0.1, 0.0).half()), InvalidMessage, "law.loc", id="unknown dtype"
+    ),
+    pytest.param(
+        replace("cells.member", torch.ones(1, 3).byte()), InvalidMessage, "cells.member", id="bytes for bools"
+    ),
+    pytest.param(replace("law.loc", boxes().lower), InvalidMessage, "law.loc", id="wrong number of axes"),
+    pytest.param(replace("law.scale", vector(1.0, 1.0)), ShapeMismatch, "law.scale", id="scale too short"),
+    pytest.param(
+        replace("cells.upper", torch.ones(2, 3).double()),
+        ShapeMismatch,
+        "cells.upper",
+        id="end points do not fit",
+    ),
+    pytest.param(
+        replace("cells.log_mass", vector(-50.0)), ShapeMismatch, "cells.log_mass", id="masses too few"
+    ),
+    pytest.param(
+        replace("cells.member", torch.ones(1, 2).bool()), ShapeMismatch, "cells.member", id="members too few"
+    ),
+    pytest.param(many_cells, InvalidMessage, "cells.lower", id="more cells than allowed"),
+    pytest.param(
+        replace("cells.member", torch.zeros(10_001, 3).bool()),
+        InvalidMessage,
+        "cells.member",
+        id="more properties than allowed",
+    ),
     pytest.param(
         lambda tensors, _: tensors.update({"law.loc": vector(0.0), "law.scale": vector(1.0)}),
-        InvalidMessage,
+        ShapeMismatch,
+        "cells.lower",
         id="law and cells of different dimensions",
     ),
 ]
 
 
-@pytest.mark.parametrize(("change", "error"), BROKEN_CONTENT)
-def test_a_file_that_is_no_sound_message_raises_and_names_itself(
+@pytest.mark.parametrize(("change", "error", "field"), BROKEN_CONTENT)
+def test_a_file_that_is_no_sound_message_raises_and_names_itself_the_client_and_the_field(
     saved: Path,
     monkeypatch: pytest.MonkeyPatch,
     change: Change,
     error: type[FedcertError],
+    field: str,
 ) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without shape checks
     tamper(saved, change)
     with pytest.raises(error) as caught:
         Message.load(saved)
     assert type(caught.value) is error
-    assert str(saved) in str(caught.value)
+    where, _, what = str(caught.value).partition(": ")
+    assert where == str(saved)
+    assert field in what
+    assert str(caught.value).isprintable()
+
+
+SOUND_CHANGES = [
+    replace("law.loc", vector(0.0, 0.1, -0.25)),
+    replace("law.scale", vector(1.0, 1e-5, 0.65)),
+    replace("cells.lower", boxes().lower + vector(0.0, 0.0, -0.5)),
+    replace("cells.upper", boxes().upper + vector(0.0, 0.0, 0.5)),
+    replace("cells.log_mass", vector(-50.0, -50.0, -50.0)),
+    replace("cells.member", torch.ones(1, 3).bool()),
+    label("client", "client-1"),
+    label("examples", "18"),
+    label("events", "box"),
+]
+
+
+@pytest.mark.parametrize("change", SOUND_CHANGES)
+def test_every_field_and_tensor_is_bound_by_the_digest(saved: Path, change: Change) -> None:
+    tamper(saved, change, sign=False)
+    with pytest.raises(InvalidMessage, match="digest: the content is not the one that was sent"):
+        Message.load(saved)
+    message().save(saved)
+    tamper(saved, change)
+    assert Message.load(saved).digest != message().digest
+
+
+def test_a_changed_digest_is_noticed(saved: Path) -> None:
+    tamper(saved, label("digest", "0" * 64), sign=False)
+    with pytest.raises(InvalidMessage, match="client client-0: digest"):
+        Message.load(saved)
+
+
+def test_a_denormal_log_mass_is_harmless(saved: Path) -> None:
+    """A box of nearly all mass has one; the server takes the smaller of it and its own bound."""
+    wide = Box(vector(-60.0, -60.0, -60.0)[None], vector(60.0, 60.0, 60.0)[None])
+    claim = vector(-DENORMAL)
+    cells = Message("c", law(), Cells.shared(wide, claim), 1).verified_cells()
+    assert cells.log_mass <= claim
+
+
+@cache
+def sound_file(folder: Path) -> bytes:
+    message().save(folder / "sound.safetensors")
+    return (folder / "sound.safetensors").read_bytes()
+
+
+@given(data=st.data())
+@settings(max_examples=300)
+def test_a_file_with_other_bytes_is_refused_or_says_the_same(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "flipped.safetensors"
+    content = bytearray(sound_file(path.parent))
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    with suppress(FedcertError):
+        assert Message.load(path).digest == message().digest
+
+
+@given(at=st.integers(0, 10_000), more=st.binary(max_size=20))
+@settings(max_examples=50)
+def test_a_file_cut_or_lengthened_is_refused(
+    at: int, more: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "cut.safetensors"
+    content = sound_file(path.parent)
+    changed = content[: at % len(content)] + more if at % 2 else content + more + b"0"
+    if changed == content:
+        return
+    path.write_bytes(changed)
+    with pytest.raises(InvalidMessage):
+        Message.load(path)
 
 
 class Trap:

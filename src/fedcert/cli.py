@@ -60,7 +60,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
 ) -> None:
-    """Train clients, send their messages, certify the deployed model."""
+    """Train clients, send their messages, certify the deployed model; a killed run goes on if repeated."""
     options = {
         name: value
         for name, value in locals().items()
@@ -69,47 +69,92 @@ def run(
     _run(options, preset, config, out, overwrite)
 
 
+@app.command()
+def certify(
+    messages: Annotated[Path, typer.Option(help="Folder of the clients' messages (*.safetensors).")],
+    config: Annotated[
+        Path, typer.Option(help="TOML file or result.json: data, network, rule, properties, events, clients.")
+    ],
+    min_clients: Annotated[
+        int | None,
+        typer.Option(
+            help="Refuse unsound messages and go on with at least so many clients; else all must do."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
+) -> None:
+    """Certify the model that is deployed from clients' message files, none of which is trusted."""
+    from rich.console import Console
+
+    from fedcert.experiments.config import load_config
+    from fedcert.experiments.console import progress_bars
+    from fedcert.experiments.output import carry_out
+    from fedcert.experiments.serve import Server
+
+    settings = load_config(config, {})
+    folder = out or Path("runs") / f"{settings.dataset}-{messages.absolute().name}-certified"
+    with progress_bars(Console(stderr=True)) as track:
+        server = Server.receive(settings, messages, min_clients, track)
+        for file, reason in server.accepted.refused.items():
+            print(f"fedcert: refused: {file}: {' '.join(reason.split())}", file=sys.stderr)
+        summary = carry_out(lambda once: server.certify(track, once), folder, server.identity, overwrite)
+    _show(summary, folder)
+
+
 def _run(
     options: dict[str, Any], preset: str | None, config_file: Path | None, out: Path | None, overwrite: bool
 ) -> None:
     from rich.console import Console
 
     from fedcert.experiments.config import load_config
-    from fedcert.experiments.console import progress_bars, summary_table
-    from fedcert.experiments.output import check_output, summarise, write_run
-    from fedcert.experiments.run import run as carry_out
+    from fedcert.experiments.console import progress_bars
+    from fedcert.experiments.output import carry_out, identity_of
+    from fedcert.experiments.run import run as train_and_certify
 
     config = load_config(config_file, options, preset)
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
-    check_output(folder, overwrite)
-    console = Console()
     with progress_bars(Console(stderr=True)) as track:
-        result = carry_out(config, track)
-    write_run(result, folder)
-    console.print(summary_table(summarise(result)))
+        summary = carry_out(
+            lambda once: train_and_certify(config, track, once), folder, identity_of(config), overwrite
+        )
+    _show(summary, folder)
+
+
+def _show(summary: dict[str, Any], folder: Path) -> None:
+    """The table of a run, and where its report is."""
+    from rich.console import Console
+
+    from fedcert.experiments.console import summary_table
+
+    console = Console()
+    console.print(summary_table(summary))
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
 
 
 @app.command()
 def check(
-    certificate: Annotated[Path, typer.Argument(help="A certificate file that a run has written.")],
+    certificate: Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")],
     messages: Annotated[
         Path | None, typer.Option(help="Folder of the clients' messages; the run's own by default.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
 ) -> None:
-    """Prove a certificate again, in ball arithmetic. Exit code 0: proved, 1: not proved, 2: unreadable."""
+    """Prove certificates again, in ball arithmetic. Exit code 0: proved, 1: not proved, 2: unreadable."""
     import os
 
     from rich.console import Console
 
+    from fedcert.check import certificates
     from fedcert.check import check as prove
     from fedcert.experiments.console import check_table, progress_bars
 
     with progress_bars(Console(stderr=True)) as track:
-        report = prove(certificate, messages, jobs or os.cpu_count() or 1, track)
-    Console().print(check_table(report))
-    raise typer.Exit(0 if report.verdict else 1)
+        reports = [
+            prove(path, messages, jobs or os.cpu_count() or 1, track) for path in certificates(certificate)
+        ]
+    Console().print(check_table(reports))
+    raise typer.Exit(0 if all(report.verdict for report in reports) else 1)
 
 
 def main() -> None:

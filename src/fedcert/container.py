@@ -5,21 +5,21 @@ docs/certificate-format.md describes it. This module knows the envelope alone; w
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import safetensors
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
+from fedcert import tensorfile
 from fedcert.digest import digest
-from fedcert.errors import InvalidCertificate
+from fedcert.errors import InvalidCertificate, UnreadableFile
+from fedcert.tensorfile import Limits
 
 FORMAT = "fedcert-certificate"
 VERSION = "1"
+LIMITS = Limits(header_bytes=2**24, tensors=100_000)  # a local claim has some tensors a client
 LONGEST_CLAIM = 2**20  # characters
 
 
@@ -31,19 +31,8 @@ def write_container(path: Path, claim: Mapping[str, Any], tensors: Mapping[str, 
         claim: what becomes the JSON of the header.
         tensors: everything else.
     """
-    contiguous = {
-        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
-        for name, tensor in tensors.items()
-    }
     header = {"format": FORMAT, "version": VERSION, "claim": json.dumps(claim, sort_keys=True)}
-    content = save(contiguous, metadata={**header, "digest": digest(header, contiguous)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    tensorfile.write(path, {**header, "digest": digest(header, tensors)}, tensors)
 
 
 def read_container(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -73,9 +62,7 @@ def read_container(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 def read_safetensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """The metadata and tensors of a safetensors file; nothing in it is executed."""
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: torch.as_tensor(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
-    except (OSError, safetensors.SafetensorError, UnicodeError, RuntimeError, TypeError, KeyError) as error:
-        raise InvalidCertificate(f"{path}: not a readable safetensors file ({error})") from error
-    return metadata, tensors
+        metadata, arrays = tensorfile.read(path, LIMITS)
+    except UnreadableFile as error:
+        raise InvalidCertificate(str(error)) from error
+    return metadata, {name: torch.tensor(array) for name, array in arrays.items()}

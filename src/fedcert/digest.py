@@ -1,43 +1,44 @@
-"""Digests of content: what was signed for is what is there, whatever the layout of the file."""
+"""The digest of a content: which messages and properties a certificate speaks about."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 
-def digest(header: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
-    """The sha256 of texts and tensors, in the order of their names.
+def digest(header: Mapping[str, str], tensors: Mapping[str, Tensor | NDArray[Any]]) -> str:
+    """SHA-256 of the content, whatever the layout of the file that carries it.
 
-    Hashed are the number of entries, and for each entry its name and its value; of a tensor the type, the
-    shape and the raw little-endian bytes. Every part is preceded by its length, so that no two contents
-    give the same stream.
+    Hashed are, with names in order: the number of entries of the header, each key and value; then each
+    tensor's name, type, shape and little-endian bytes. Every piece is preceded by its length, so that no
+    two contents are hashed as the same bytes.
 
     Args:
         header: texts by name.
-        tensors: tensors by name.
+        tensors: of torch or of numpy, by name; equal values of equal type have equal digests.
+
+    >>> digest({"client": "a"}, {"x": np.ones(2)}) == digest({"client": "a"}, {"x": np.ones((2, 1))})
+    False
     """
-    state = hashlib.sha256()
-
-    def feed(part: bytes) -> None:
-        state.update(len(part).to_bytes(8, "little"))
-        state.update(part)
-
-    feed(str(len(header)).encode())
-    for name, text in sorted(header.items()):
-        feed(name.encode())
-        feed(text.encode())
-    feed(str(len(tensors)).encode())
-    for name, tensor in sorted(tensors.items()):
-        feed(name.encode())
-        feed(str(tensor.dtype).removeprefix("torch.").encode())
-        feed(",".join(str(size) for size in tensor.shape).encode())
-        feed(_raw(tensor))
-    return state.hexdigest()
+    sha = hashlib.sha256()
+    for piece in _pieces(header, tensors):
+        sha.update(len(piece).to_bytes(8, "little"))
+        sha.update(piece)
+    return sha.hexdigest()
 
 
-def _raw(tensor: Tensor) -> bytes:
-    """The elements in row-major order, least significant byte first."""
-    array = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-    return bytes(array.data)
+def _pieces(header: Mapping[str, str], tensors: Mapping[str, Tensor | NDArray[Any]]) -> Iterator[bytes]:
+    yield str(len(header)).encode()
+    for key in sorted(header):
+        yield key.encode()
+        yield header[key].encode()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        array = np.asarray(tensor.detach().cpu() if isinstance(tensor, Tensor) else tensor)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
+        yield name.encode()
+        yield f"{array.dtype.str}{array.shape}".encode()
+        yield array.tobytes()

@@ -37,8 +37,16 @@ class UnsupportedMass(FedcertError):
     """A claimed mass that exceeds what the law gives the cell."""
 
 
+class UnreadableFile(FedcertError):
+    """A file that is no safetensors file, or larger than the reader allows."""
+
+
 class InvalidMessage(FedcertError):
     """A message file that is truncated, foreign or inconsistent."""
+
+
+class TooFewClients(FedcertError):
+    """Fewer sound messages than the deployed rule or `--min-clients` asks for."""
 
 
 class InvalidConfig(FedcertError):
@@ -55,3 +63,7 @@ class OutputExists(FedcertError):
 
 class InvalidCertificate(FedcertError):
     """A certificate file that is truncated, foreign, tampered with, or without its messages."""
+
+
+class CannotWrite(FedcertError):
+    """A file that cannot be written: no permission, or no room."""

@@ -1,13 +1,14 @@
 """The federation in one process: `client` makes the one message, `server` makes the certificates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.certificate import Certificate
+from fedcert.certificate import Certificate, Claim
 from fedcert.certify.direct import certify_direct
 from fedcert.certify.local import certify_local
 from fedcert.certify.transported import certify_transported
@@ -29,6 +30,7 @@ from fedcert.verifiers import Safe
 
 RuleName = Literal["fedavg", "pog", "linear", "server-step", "median", "trimmed-mean"]
 WeightsName = Literal["uniform", "size"]
+Provable = tuple[Claim, Callable[[], Certificate]]  # a claim, and the work that proves it
 
 
 def client(
@@ -125,15 +127,36 @@ def server(
         budget: the most tuples of cells tried for a property.
         track: shows progress.
     """
+    for _, prove in provable(messages, rule, safe, generator, events, budget, track):
+        yield prove()
+
+
+def provable(
+    messages: Sequence[Message],
+    rule: AggregationRule,
+    safe: Safe,
+    generator: torch.Generator,
+    events: PaperBox | None = None,
+    budget: int = 20_000,
+    track: Tracker = silent,
+) -> Iterator[Provable]:
+    """What `server` claims, with the work still to be done; the arguments are those of `server`."""
     names = [message.client for message in messages]
     if len(set(names)) < len(names):
         raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
     cells = [message.verified_cells() for message in messages]
     family = "+".join(sorted({message.events for message in messages}))
-    yield certify_local(cells, safe, rule.name, family)
-    yield certify_transported(cells, rule, safe, exhaustive_within(budget), budget, family, track)
+    yield Claim("local", rule.name, family), partial(certify_local, cells, safe, rule.name, family)
+    yield (
+        Claim("transported", rule.name, family),
+        partial(certify_transported, cells, rule, safe, exhaustive_within(budget), budget, family, track),
+    )
     if isinstance(rule, GaussianRule):
-        yield direct([message.law for message in messages], rule, safe, generator, events, track)
+        laws = [message.law for message in messages]
+        yield (
+            Claim("direct", rule.name, PaperBox.name),
+            partial(direct, laws, rule, safe, generator, events, track),
+        )
 
 
 def direct(

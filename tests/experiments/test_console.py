@@ -29,6 +29,7 @@ def summary() -> dict[str, Any]:
         },
         "accuracy": 0.9375,
         "accuracy_by_rule": {"pog": 0.9375, "fedavg": 0.625},
+        "clients": [{"client": f"client-{i}"} for i in range(7)],
         "summary": [
             {"claim": claim, "rule": rule, "events": events, "lower": lower, "upper": upper, "seconds": 1.25}
             for claim, rule, events, lower, upper in rows

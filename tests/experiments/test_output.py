@@ -1,5 +1,7 @@
 import csv
 import json
+import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,12 @@ import pytest
 import torch
 
 import fedcert
-from fedcert.errors import OutputExists
+from fedcert import atomic
+from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.experiments.config import RunConfig, load_config
-from fedcert.experiments.output import check_output, write_run
+from fedcert.experiments.journal import Format, Once
+from fedcert.experiments.output import carry_out, check_output, identity_of
+from fedcert.experiments.parts import certificate_file
 from fedcert.experiments.run import RunResult, run
 from fedcert.message import Message
 
@@ -30,20 +35,26 @@ CONFIG = RunConfig(
 )
 
 
-@pytest.fixture(scope="module", params=["fedavg", "pog"])
-def result(request: pytest.FixtureRequest) -> RunResult:
-    return run(CONFIG.model_copy(update={"rule": request.param}))
-
-
 @pytest.fixture(scope="module")
-def folder(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(result, tmp_path_factory.mktemp("run") / "new")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("run") / "new" / "folder"
 
 
-def write(result: RunResult, folder: Path, overwrite: bool = False) -> Path:
-    check_output(folder, overwrite)
-    write_run(result, folder)
-    return folder
+@pytest.fixture(scope="module", params=["fedavg", "pog"])
+def result(request: pytest.FixtureRequest, folder: Path) -> RunResult:
+    return write(CONFIG.model_copy(update={"rule": request.param}), folder, overwrite=True)
+
+
+def write(config: RunConfig, folder: Path, overwrite: bool = False) -> RunResult:
+    """What a run found that leaves its files in the folder."""
+    results = []
+
+    def work(once: Once) -> RunResult:
+        results.append(run(config, once=once))
+        return results[0]
+
+    assert carry_out(work, folder, identity_of(config), overwrite) == read(folder)
+    return results[0]
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -64,8 +75,9 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_a_run_leaves_these_files_and_no_others(folder: Path) -> None:
+def test_a_run_leaves_these_files_and_no_others(folder: Path, result: RunResult) -> None:
     assert sorted(tree(folder)) == [
+        *sorted(certificate_file(certificate.claim) for certificate, _ in result.certificates),
         "messages/client-0.safetensors",
         "messages/client-1.safetensors",
         "properties.csv",
@@ -77,6 +89,11 @@ def test_a_run_leaves_these_files_and_no_others(folder: Path) -> None:
 def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None:
     summary, rule = read(folder), result.config.rule
     assert set(summary) >= {"fedcert", "config", "accuracy", "summary", "estimates", "timings"}
+    assert summary["clients"] == [
+        {"client": message.client, "examples": message.examples, "digest": message.digest}
+        for message in result.messages
+    ]
+    assert summary["refused"] == {}
     assert summary["fedcert"] == fedcert.__version__
     assert summary["accuracy"] == result.accuracy[rule]
     assert summary["timings"] == result.timings
@@ -109,16 +126,16 @@ def test_estimates_in_result_json_are_estimates(folder: Path, result: RunResult)
 def test_the_saved_configuration_repeats_the_run(folder: Path, result: RunResult, tmp_path: Path) -> None:
     config = load_config(folder / "result.json", {})
     assert config == result.config
-    again = write(run(config), tmp_path)
-    assert untimed(read(again)) == untimed(read(folder))
-    assert table(again) == table(folder)
-    assert tree(again).keys() == tree(folder).keys()
+    write(config, tmp_path)
+    assert untimed(read(tmp_path)) == untimed(read(folder))
+    assert table(tmp_path) == table(folder)
+    assert tree(tmp_path).keys() == tree(folder).keys()
 
 
 def test_another_seed_gives_another_result(folder: Path, result: RunResult, tmp_path: Path) -> None:
-    other = write(run(load_config(folder / "result.json", {"seed": 1})), tmp_path)
-    assert untimed(read(other))["summary"] != untimed(read(folder))["summary"]
-    assert read(other)["config"] == read(folder)["config"] | {"seed": 1}
+    write(load_config(folder / "result.json", {"seed": 1}), tmp_path)
+    assert untimed(read(tmp_path))["summary"] != untimed(read(folder))["summary"]
+    assert read(tmp_path)["config"] == read(folder)["config"] | {"seed": 1}
 
 
 def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, result: RunResult) -> None:
@@ -129,7 +146,7 @@ def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, resu
     assert [int(row["label"]) for row in rows] == result.inputs.label.tolist() * len(claims)
 
 
-def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path) -> None:
+def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path, result: RunResult) -> None:
     rows = table(folder)
     for claim in read(folder)["summary"]:
         own = [row for row in rows if all(row[key] == claim[key] for key in ("claim", "rule", "events"))]
@@ -153,11 +170,11 @@ def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) ->
         assert torch.equal(loaded.cells.member, sent.cells.member)
 
 
-@pytest.mark.parametrize("name", ["result.json", "properties.csv", "report.html", "messages"])
+@pytest.mark.parametrize("name", ["result.json", "properties.csv", "report.html", "messages", "certificates"])
 def test_a_folder_with_a_part_of_a_run_is_refused_unless_it_may_be_replaced(
     tmp_path: Path, name: str
 ) -> None:
-    (tmp_path / name).mkdir() if name == "messages" else (tmp_path / name).touch()
+    (tmp_path / name).mkdir() if "." not in name else (tmp_path / name).touch()
     with pytest.raises(OutputExists, match=name) as caught:
         check_output(tmp_path, overwrite=False)
     assert str(tmp_path) in str(caught.value)
@@ -172,14 +189,14 @@ def test_messages_that_are_no_folder_are_refused(tmp_path: Path) -> None:
         check_output(tmp_path, overwrite=True)
 
 
-def test_an_overwrite_replaces_the_run_and_spares_other_files(result: RunResult, tmp_path: Path) -> None:
-    write(result, tmp_path)
+def test_an_overwrite_replaces_the_run_and_spares_other_files(tmp_path: Path) -> None:
+    write(CONFIG, tmp_path)
     (tmp_path / "messages" / "client-7.safetensors").write_bytes(b"an earlier run had more clients")
     (tmp_path / "properties.csv").write_text("old")
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "more.txt").write_text("mine too")
-    write(result, tmp_path, overwrite=True)
+    write(CONFIG, tmp_path, overwrite=True)
     files = tree(tmp_path)
     assert files.pop("notes.txt") == b"mine"
     assert files.pop("data/more.txt") == b"mine too"
@@ -198,3 +215,46 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path, 
     with pytest.raises(OutputExists, match="--out") as caught:
         check_output(tmp_path / "file" / below, overwrite=True)
     assert str(tmp_path / "file") in str(caught.value)
+
+
+def test_a_full_disk_keeps_what_is_done_and_an_error_in_the_input_nothing(tmp_path: Path) -> None:
+    def fail_with(error: Exception) -> Callable[[Once], RunResult]:
+        def work(once: Once) -> RunResult:
+            once(
+                "messages/part",
+                lambda: "part",
+                Format[str](lambda text, path: atomic.write(path, text), Path.read_text),
+            )
+            raise error
+
+        return work
+
+    with pytest.raises(DataError):
+        carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
+    assert tree(tmp_path) == {}
+    with pytest.raises(CannotWrite):
+        carry_out(fail_with(CannotWrite("no room")), tmp_path / "run", identity_of(CONFIG))
+    assert "run/unfinished/messages/part" in tree(tmp_path)
+    with pytest.raises(DataError):  # the data may come back, what was found from them may not
+        carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
+    assert "run/unfinished/messages/part" in tree(tmp_path)
+
+
+def test_a_run_killed_on_its_way_into_place_is_put_there_without_more_work(
+    folder: Path, result: RunResult, tmp_path: Path
+) -> None:
+    def work(once: Once) -> RunResult:
+        raise AssertionError("nothing is left to do")
+
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    for config, done in ((result.config, True), (result.config.model_copy(update={"seed": 1}), False)):
+        (tmp_path / "complete").mkdir()
+        for name in ("certificates", "report.html", "result.json"):
+            (tmp_path / name).rename(tmp_path / "complete" / name)
+        (tmp_path / "result.json").write_text("of an earlier run")
+        if done:
+            assert carry_out(work, tmp_path, identity_of(config)) == read(folder)
+        else:
+            with pytest.raises(OutputExists):
+                carry_out(work, tmp_path, identity_of(config))
+        assert tree(tmp_path) == tree(folder)

@@ -17,8 +17,6 @@ from fedcert.experiments.report import render
 from fedcert.experiments.run import RunResult
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
-from fedcert.networks import mlp
-from fedcert.properties import linf_robustness
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>--><b>&amp;\"'</b>"
 
@@ -29,7 +27,7 @@ def message(client: str) -> Message:
     return Message(client, law, Cells.shared(cell, law.log_mass(cell)), 30)
 
 
-def result(names: tuple[str, str] = ("client-0", "client-1"), **config: object) -> RunResult:
+def result(refused: dict[str, str] | None = None, **config: object) -> RunResult:
     """A run by hand: two clients, two properties."""
     bounds = {("local", "fedavg"): 0.9, ("direct", "fedavg"): 0.123456, ("direct", "pog"): 0.654321}
     certificates = [
@@ -48,13 +46,11 @@ def result(names: tuple[str, str] = ("client-0", "client-1"), **config: object) 
         certificates,
         estimates,
         {"training": 1.0},
-        [message(name) for name in names],
+        [message("client-0"), message("client-1")],
         Split(torch.zeros(2, 4).double(), torch.tensor([3, 7])),
         (2, 2),
         torch.tensor([[11, 19] + [0] * 8, [23, 7] + [0] * 8]),
-        mlp(4, 10),
-        linf_robustness(torch.zeros(2, 4), torch.tensor([3, 7]), 0.0),
-        {},
+        refused or {},
     )
 
 
@@ -121,7 +117,8 @@ def test_the_figures_follow_the_results() -> None:
 
 
 def test_hostile_text_stays_text() -> None:
-    calm, attacked = result(), result((HOSTILE, "client-1"), data_dir=Path(HOSTILE))
+    calm = result(refused={"file": "reason"})
+    attacked = result(data_dir=Path(HOSTILE), refused={HOSTILE: HOSTILE})
     html = rendered(attacked)
     page = Page(html)
     assert "<script" not in html

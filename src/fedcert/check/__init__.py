@@ -13,6 +13,7 @@ from pathlib import Path
 from fedcert.check.balls import mean_down, mean_up
 from fedcert.check.document import Document, Proved
 from fedcert.check.files import read
+from fedcert.errors import InvalidCertificate
 from fedcert.progress import Tracker, silent
 
 
@@ -31,10 +32,10 @@ class Report:
     @property
     def failures(self) -> tuple[int, ...]:
         """The properties of which less was proven than is claimed."""
-        below = [own.lower < claimed for own, claimed in zip(self.proved, self.document.lower, strict=True)]
+        below = [not own.lower >= c for own, c in zip(self.proved, self.document.lower, strict=True)]
         above = [False] * len(below)
         if self.document.upper is not None:
-            above = [own.upper > c for own, c in zip(self.proved, self.document.upper, strict=True)]
+            above = [not own.upper <= c for own, c in zip(self.proved, self.document.upper, strict=True)]
         return tuple(p for p, failed in enumerate(zip(below, above, strict=True)) if any(failed))
 
     @property
@@ -58,6 +59,18 @@ class Report:
 Family = Callable[[Document, int, Tracker], list[Proved]]
 FAMILIES = {"box": "fedcert.check.boxes", "projected": "fedcert.check.projected"}
 """Where the function `prove` of a family of events is; any other family is one of cells."""
+
+
+def certificates(path: Path) -> list[Path]:
+    """The certificate files of a run's folder, or the one file that is named."""
+    if not path.is_dir():
+        return [path]
+    found = sorted((path / "certificates").glob("*.safetensors"))
+    if not found:
+        raise InvalidCertificate(
+            f"{path}: a folder without certificates: name a file, or the folder of a run"
+        )
+    return found
 
 
 def check(path: Path, messages: Path | None = None, jobs: int = 1, track: Tracker = silent) -> Report:

@@ -14,7 +14,7 @@ from fedcert.errors import InvalidCertificate
 KINDS = ("local", "transported", "direct")
 MESSAGE = {
     "format": "fedcert-message",
-    "version": "1",
+    "version": "2",
     "law": "diagonal-gaussian",
 }
 
@@ -146,6 +146,7 @@ def _clients(listed: Any, folder: Path, count: int, dimension: int) -> tuple[Cli
     found: dict[str, Client] = {}
     for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else []:
         metadata, tensors = read_safetensors(path)
+        metadata.pop("digest", None)  # of all the rest
         name = digest(metadata, tensors)
         if name in wanted:
             found[name] = _client(metadata, tensors, dimension)

@@ -1,6 +1,6 @@
 """What a run shows in the terminal: progress bars and the final table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -57,7 +57,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
     config = summary["config"]
     hidden = "×".join(str(width) for width in config["hidden"])
     table = Table(
-        title=f"{config['dataset']}, {config['clients']} clients, hidden {hidden},"
+        title=f"{config['dataset']}, {participants(summary)}, hidden {hidden},"
         f" scale {config['scale']}, {config['properties']} properties",
         caption="certified: proven bounds [L, U], or L alone, mean over properties\n"
         f"MC–IBP, attack survival: estimates in %; accuracy {100 * summary['accuracy']:.1f} %",
@@ -82,37 +82,49 @@ def summary_table(summary: dict[str, Any]) -> Table:
     return table
 
 
-def check_table(report: Report) -> Table:
-    """What a certificate claims, what was proven of it, and the verdict.
+def check_table(reports: Sequence[Report]) -> Table:
+    """What each certificate claims, what was proven of it, and the verdict.
 
     Args:
-        report: of the checker.
+        reports: of the checker.
     """
-    document = report.document
-    table = Table(title=f"{document.kind}, {document.rule.name}, {document.events}", padding=(0, 1, 0, 0))
-    for name in ("mean over properties", "claimed, %", "proved, %", "verdict"):
+    table = Table(title="mean over properties", padding=(0, 1, 0, 0))
+    for name in ("claim", "claimed, %", "proved, %", "verdict"):
         table.add_column(name, no_wrap=True)
-    table.add_row(
-        f"{len(report.proved)} properties, {len(document.clients)} clients",
-        bounds(*report.claimed_mean),
-        bounds(*report.proved_mean),
-        "proved" if report.verdict else f"NOT PROVED: {len(report.failures)} properties",
-    )
-    for p in report.failures[:SHOWN]:
-        claimed = None if document.upper is None else float(document.upper[p])
-        own = report.proved[p]
+    for report in reports:
+        document = report.document
+        failed = len(report.failures)
         table.add_row(
-            f"property {p}",
-            exact_bounds(float(document.lower[p]), claimed),
-            exact_bounds(own.lower, None if claimed is None else own.upper),
-            "not proved",
+            f"{document.kind} {document.rule.name} {document.events}",
+            bounds(*report.claimed_mean),
+            bounds(*report.proved_mean),
+            "proved" if report.verdict else f"NOT PROVED: {failed} of {len(report.proved)}",
         )
+        for p in report.failures[:SHOWN]:
+            claimed = None if document.upper is None else float(document.upper[p])
+            own = report.proved[p]
+            table.add_row(
+                f"  property {p}",
+                exact_bounds(float(document.lower[p]), claimed),
+                exact_bounds(own.lower, None if claimed is None else own.upper),
+                "not proved",
+            )
     return table
 
 
 def exact_bounds(lower: float, upper: float | None) -> str:
     """Proven bounds to the last digit."""
     return repr(lower) if upper is None else f"[{lower!r}, {upper!r}]"
+
+
+def participants(summary: dict[str, Any]) -> str:
+    """How many clients took part, and of how many.
+
+    Args:
+        summary: the content of result.json.
+    """
+    present, expected = len(summary["clients"]), summary["config"]["clients"]
+    return f"{present} clients" if present == expected else f"{present} of {expected} clients"
 
 
 def bounds(lower: float, upper: float | None) -> str:

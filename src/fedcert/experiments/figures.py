@@ -42,8 +42,10 @@ def bounds_figure(result: RunResult) -> str:
     return _svg(figure)
 
 
-def federation_figure(result: RunResult) -> str:
-    """How many examples of each class each client holds."""
+def federation_figure(result: RunResult) -> str | None:
+    """How many examples of each class each client holds, where that is known."""
+    if result.histograms is None:
+        return None
     counts = result.histograms.cpu().numpy()
     figure = Figure(figsize=(7, 0.5 + 0.35 * len(counts)), layout="constrained")
     axes = figure.subplots()

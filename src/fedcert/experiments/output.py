@@ -1,21 +1,56 @@
-"""What a run leaves behind: result.json, properties.csv, messages, certificates and a report."""
+"""What a run leaves behind: result.json, properties.csv, the messages, the certificates and a report."""
 
 import csv
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fedcert import __version__
-from fedcert.artifact import save_certificate
-from fedcert.errors import OutputExists
+from fedcert import __version__, atomic
+from fedcert.errors import CannotWrite, FedcertError, OutputExists
+from fedcert.experiments.config import RunConfig
+from fedcert.experiments.journal import PARTS, RESULT, Journal, Once, publish
 from fedcert.experiments.report import render
 from fedcert.experiments.run import RunResult
+from fedcert.message import Message
 
-FILES = ("result.json", "properties.csv", "report.html")
-MESSAGES = "messages"
-CERTIFICATES = "certificates"
+FOLDERS = ("messages", "certificates")
+
+
+def carry_out(
+    work: Callable[[Once], RunResult], folder: Path, identity: dict[str, Any], overwrite: bool = False
+) -> dict[str, Any]:
+    """Do the work of a run in its folder, or what is left of it; the content of result.json.
+
+    Work that was killed goes on where it stopped, if it has the same identity. An error in the input
+    leaves the folder as it was; only what cannot be written keeps what is already done.
+
+    Args:
+        work: makes the run, each part once.
+        folder: the run's folder.
+        identity: what determines the numbers; see `identity_of`.
+        overwrite: whether an earlier run, or an unfinished one of another identity, may be replaced.
+    """
+    if publish(folder) and identity.items() <= (summary := read_summary(folder)).items():
+        return summary
+    check_output(folder, overwrite)
+    with Journal(folder, identity, overwrite) as journal:
+        try:
+            result = work(journal.once)
+            write_summary(result, journal.folder)
+        except FedcertError as error:
+            if not (journal.resumed or isinstance(error, CannotWrite)):
+                journal.discard()
+            raise
+        journal.complete()
+    return read_summary(folder)
+
+
+def identity_of(config: RunConfig) -> dict[str, Any]:
+    """What determines the numbers of a run: the part of result.json that is known before the run."""
+    return {"fedcert": __version__, "config": config.model_dump(mode="json")}
 
 
 def check_output(folder: Path, overwrite: bool) -> None:
@@ -28,52 +63,42 @@ def check_output(folder: Path, overwrite: bool) -> None:
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         raise OutputExists(f"{folder}: {existing} is not a folder that can be written: choose another --out")
-    if (folder / MESSAGES).exists() and not (folder / MESSAGES).is_dir():
-        raise OutputExists(f"{folder / MESSAGES} is a file: choose another --out")
-    held = [name for name in (*FILES, MESSAGES) if (folder / name).exists()]
+    for name in FOLDERS:
+        if (folder / name).exists() and not (folder / name).is_dir():
+            raise OutputExists(f"{folder / name} is a file: choose another --out")
+    held = [name for name in PARTS if (folder / name).exists()]
     if held and not overwrite:
         raise OutputExists(
             f"{folder} already holds a run ({', '.join(held)}): choose another --out, or --overwrite"
         )
 
 
-def write_run(result: RunResult, folder: Path) -> None:
-    """Replace what an earlier run left; result.json comes last, so that a folder with one is complete."""
+def write_summary(result: RunResult, folder: Path) -> None:
+    """Write the table, the report and, last, result.json."""
     summary = summarise(result)
-    texts = {
-        "properties.csv": properties_table(result),
-        "report.html": render(result, summary),
-        "result.json": json.dumps(summary, indent=2) + "\n",
-    }
-    (folder / "result.json").unlink(missing_ok=True)
-    for old in (folder / MESSAGES).glob("client-*.safetensors"):
-        old.unlink()
-    for message in result.messages:
-        message.save(folder / MESSAGES / f"{message.client}.safetensors")
-    write_certificates(result, folder / CERTIFICATES)
-    for name, text in texts.items():
-        _write(folder / name, text)
+    atomic.write(folder / "properties.csv", properties_table(result))
+    atomic.write(folder / "report.html", render(result, summary))
+    atomic.write(folder / RESULT, json.dumps(summary, indent=2) + "\n")
 
 
-def write_certificates(result: RunResult, folder: Path) -> None:
-    """Every certificate that has a witness, for `fedcert check`."""
-    for old in folder.glob("*.safetensors"):
-        old.unlink()
-    rules = {rule.name: rule for rule in result.rules.values()}
-    for certificate, _ in result.certificates:
-        if certificate.witness is not None:
-            claim = certificate.claim
-            path = folder / f"{claim.kind}-{claim.rule}-{claim.events}.safetensors"
-            rule = rules[claim.rule]
-            save_certificate(path, certificate, result.network, result.properties, rule, result.messages)
+def read_summary(folder: Path) -> dict[str, Any]:
+    """The content of result.json."""
+    summary: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    return summary
+
+
+def taking_part(message: Message) -> dict[str, Any]:
+    """A client in result.json, with the digest that certificates name its message by."""
+    return {"client": message.client, "examples": message.examples, "digest": message.digest}
 
 
 def summarise(result: RunResult) -> dict[str, Any]:
     """The content of result.json."""
     config = result.config
     return {
-        "fedcert": __version__,
-        "config": config.model_dump(mode="json"),
+        **identity_of(config),
+        "clients": [taking_part(message) for message in result.messages],
+        "refused": dict(result.refused),
         "accuracy": result.accuracy[config.rule],
         "accuracy_by_rule": result.accuracy,
         "summary": [
@@ -116,13 +141,3 @@ def properties_table(result: RunResult) -> str:
             label = int(result.inputs.label[i])
             writer.writerow([i, label, claim.kind, claim.rule, claim.events, repr(lower), upper])
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

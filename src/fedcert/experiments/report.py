@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fedcert.certificate import percent_down, percent_up
+from fedcert.experiments.console import participants
 from fedcert.experiments.figures import bounds_figure, federation_figure
 from fedcert.experiments.run import RunResult
 
@@ -25,11 +26,14 @@ def render(result: RunResult, summary: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    federation = federation_figure(result)
     return environment.get_template("report.html").render(
         summary=summary,
+        clients=participants(summary),
+        command="run" if result.histograms is not None else "certify --messages messages",
         percent_down=percent_down,
         percent_up=percent_up,
         config=json.dumps(summary["config"], indent=2),
         bounds=Markup(bounds_figure(result)),
-        federation=Markup(federation_figure(result)),
+        federation=None if federation is None else Markup(federation),
     )

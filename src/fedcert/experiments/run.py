@@ -1,38 +1,34 @@
 """One run: clients train, each sends one message, the server certifies."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Estimate
-from fedcert.certify.box import certify_boxes, certify_boxes_directly, certify_boxes_locally
-from fedcert.certify.projected import EVENTS as PROJECTED
-from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
-from fedcert.certify.projected_transported import certify_projected
 from fedcert.data import Split, load
+from fedcert.data.dataset import Dataset
 from fedcert.data.partition import dirichlet_partition
-from fedcert.estimates import aggregated_sampling, attack_survival, mc_ibp
 from fedcert.events.cells import Cells
-from fedcert.events.mean_box import MeanBox
 from fedcert.events.paper_box import PaperBox
+from fedcert.experiments.claims import Rules, certify, paper_box, sample
 from fedcert.experiments.config import RunConfig
+from fedcert.experiments.journal import Format, Once, afresh
+from fedcert.experiments.parts import ESTIMATE, MESSAGE, CertificateFile, certificate_file
 from fedcert.experiments.stopwatch import Stopwatch, timed
-from fedcert.federation import RuleName, client, deployed_rule, direct, server
+from fedcert.federation import RuleName, client, deployed_rule
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
 from fedcert.networks import Network, mlp
 from fedcert.progress import Tracker, silent
-from fedcert.properties import Properties, correctly_classified, linf_robustness
+from fedcert.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
-from fedcert.verifiers import AnyOf, Safe
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verifiers import Safe
+from fedcert.verifiers.interval import IntervalVerifier
 
-Rules = dict[RuleName, AggregationRule]
 COMPARED: tuple[RuleName, ...] = ("fedavg", "pog")  # direct claims and MC–IBP are made for both
 
 
@@ -45,14 +41,12 @@ class RunResult:
         accuracy: test accuracy of the posterior-mean model that each rule deploys.
         certificates: the proven bounds, each with the seconds it took.
         estimates: the Monte Carlo diagnostics.
-        timings: seconds for each stage.
+        timings: seconds for each stage, in the process that finished the run.
         messages: what the clients sent.
         inputs: the test inputs and labels of the properties.
         image_shape: how to draw an input.
-        histograms: how many examples of each class each client holds.
-        network: f_θ.
-        properties: what the certificates speak about.
-        rules: the deployed rule and those compared with it.
+        histograms: how many examples of each class each client holds; None where only they know.
+        refused: message files that were refused, with the reasons.
     """
 
     config: RunConfig
@@ -63,18 +57,34 @@ class RunResult:
     messages: list[Message]
     inputs: Split
     image_shape: tuple[int, int]
-    histograms: Int64[Tensor, "clients K"]
-    network: Network
-    properties: Properties
+    histograms: Int64[Tensor, "clients K"] | None
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be certified for given posteriors.
+
+    Attributes:
+        rules: the deployed rule and those that it is compared with.
+        accuracy: test accuracy of the posterior-mean model that each rule deploys.
+        inputs: the test inputs and labels of the properties.
+        safe: the network, the properties and the paper's verifier.
+    """
+
     rules: Rules
+    accuracy: dict[RuleName, float]
+    inputs: Split
+    safe: Safe
 
 
-def run(config: RunConfig, track: Tracker = silent) -> RunResult:
+def run(config: RunConfig, track: Tracker = silent, once: Once = afresh) -> RunResult:
     """Carry out a run.
 
     Args:
         config: what to run; the same configuration gives the same numbers.
         track: shows progress.
+        once: makes each part of the run, or finds it made by a process that was killed.
     """
     watch = Stopwatch()
     with watch.stage("data"):
@@ -87,32 +97,13 @@ def run(config: RunConfig, track: Tracker = silent) -> RunResult:
     network = mlp(train.x.shape[1], *config.hidden, data.classes)
     with watch.stage("training"):
         initial = network.initialise(stream(config.seed, "initialisation"))
-        laws = train_clients(config, network, shards, initial, track)
-    rules = make_rules(config, laws, [len(shard) for shard in shards], initial)
+        laws = train_clients(config, network, shards, initial, track, once)
     with watch.stage("properties"):
-        accuracy, inputs = evaluate(config, network, rules, laws, test)
-        properties = linf_robustness(inputs.x, inputs.label, config.epsilon, config.margin, data.classes)
-        safe = Safe(network, properties, IntervalVerifier())
+        problem = pose(config, network, laws, [len(shard) for shard in shards], initial, test)
     with watch.stage("messages"):
-        messages = send_messages(config, laws, shards, safe, track)
-    with watch.stage("certification"):
-        certificates = list(timed(certify(config, messages, rules, safe, track)))
-    with watch.stage("estimates"):
-        estimates = list(sample(config, laws, rules, safe, track))
-    return RunResult(
-        config,
-        accuracy,
-        certificates,
-        estimates,
-        watch.seconds,
-        messages,
-        inputs,
-        data.image_shape,
-        torch.stack([shard.label.bincount(minlength=data.classes) for shard in shards]),
-        network,
-        properties,
-        rules,
-    )
+        messages = send_messages(config, laws, shards, problem.safe, track, once)
+    histograms = torch.stack([shard.label.bincount(minlength=data.classes) for shard in shards])
+    return conclude(config, data, messages, problem, watch, track, once, histograms)
 
 
 def train_clients(
@@ -121,6 +112,7 @@ def train_clients(
     shards: Sequence[Split],
     initial: Float[Tensor, "n_w"],
     track: Tracker = silent,
+    once: Once = afresh,
 ) -> list[DiagonalGaussian]:
     """Each client's posterior, trained from one shared initialisation.
 
@@ -130,14 +122,21 @@ def train_clients(
         shards: each client's examples.
         initial: the parameters that all clients start from.
         track: shows progress.
+        once: makes each posterior, or finds it made.
     """
-    laws = []
-    for i, shard in enumerate(track(shards, "training clients", len(shards))):
+
+    def train(i: int) -> Message:
+        """A posterior is kept as a message that has no cells yet: they depend on all posteriors."""
         generator = stream(config.seed, "training", i)
-        law = config.training(network, shard.x.float(), shard.label, initial, generator)
+        law = config.training(network, shards[i].x.float(), shards[i].label, initial, generator)
         law = law if config.scale == "learned" else law.with_scale(config.scale)
-        laws.append(law.to(config.device))
-    return laws
+        return Message(f"client-{i}", law, Cells.none(law.dimension), len(shards[i]))
+
+    trained = [
+        once(f"posteriors/client-{i}.safetensors", partial(train, i), MESSAGE)
+        for i in track(range(len(shards)), "training clients", len(shards))
+    ]
+    return [message.law.to(config.device) for message in trained]
 
 
 def make_rules(
@@ -175,90 +174,98 @@ def evaluate(
     return accuracy, test[chosen]
 
 
+def pose(
+    config: RunConfig,
+    network: Network,
+    laws: Sequence[DiagonalGaussian],
+    sizes: Sequence[int],
+    initial: Float[Tensor, "n_w"],
+    test: Split,
+) -> Problem:
+    """The rules for these posteriors, and the properties of the model that is deployed.
+
+    Args:
+        config: the rule and the properties.
+        network: f_θ.
+        laws: the clients' posteriors.
+        sizes: their numbers of examples.
+        initial: the parameters that all clients started from.
+        test: what properties are chosen from.
+    """
+    rules = make_rules(config, laws, sizes, initial)
+    accuracy, inputs = evaluate(config, network, rules, laws, test)
+    properties = linf_robustness(inputs.x, inputs.label, config.epsilon, config.margin, network.outputs)
+    return Problem(rules, accuracy, inputs, Safe(network, properties, IntervalVerifier()))
+
+
 def send_messages(
     config: RunConfig,
     laws: Sequence[DiagonalGaussian],
     shards: Sequence[Split],
     safe: Safe,
     track: Tracker = silent,
+    once: Once = afresh,
 ) -> list[Message]:
     """What each client sends; cells only where some events are made from them."""
-    messages = []
-    for i, (law, shard) in enumerate(zip(laws, shards, strict=True)):
-        name, generator = f"client-{i}", stream(config.seed, "cells", i)
-        if PaperBox.name in config.events:
-            screen = safe if config.screen else None
-            messages.append(client(name, law, len(shard), generator, paper_box(config), screen, track))
-        else:
-            messages.append(Message(name, law, Cells.none(law.dimension), len(shard)))
-    return messages
+
+    def send(i: int) -> Message:
+        name, law, size = f"client-{i}", laws[i], len(shards[i])
+        if PaperBox.name not in config.events:
+            return Message(name, law, Cells.none(law.dimension).to(law.loc.device), size)
+        screen = safe if config.screen else None
+        return client(name, law, size, stream(config.seed, "cells", i), paper_box(config), screen, track)
+
+    sent = [once(f"messages/client-{i}.safetensors", partial(send, i), MESSAGE) for i in range(len(laws))]
+    return [message.to(config.device) for message in sent]
 
 
-def certify(
-    config: RunConfig, messages: Sequence[Message], rules: Rules, safe: Safe, track: Tracker = silent
-) -> Iterator[Certificate]:
-    """Every certificate of the run, family by family.
-
-    Local and transported claims are made for the deployed rule, direct ones for every rule that has a
-    closed-form law. All direct certificates draw the same random centres, so that rules with equal laws
-    have equal certificates.
-    """
-    deployed = rules[config.rule]
-    laws = [message.law for message in messages]
-    others = [rule for name, rule in rules.items() if name != config.rule and isinstance(rule, GaussianRule)]
-    with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
-    if PaperBox.name in config.events:
-        events = paper_box(config)
-        centers = stream(config.seed, "direct")
-        yield from server(messages, deployed, safe, centers, events, config.budget, track)
-        for rule in others:
-            yield direct(laws, rule, safe, stream(config.seed, "direct"), events, track)
-    if MeanBox.name in config.events:
-        tight = Safe(safe.network, safe.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
-        yield certify_boxes_locally(laws, deployed.name, tight, MeanBox(), track)
-        yield certify_boxes(laws, deployed, tight, MeanBox(), track=track)
-        for rule in with_law:
-            yield certify_boxes_directly(laws, rule, tight, MeanBox(), track)
-    if PROJECTED in config.events:
-        network, properties = safe.network, safe.properties
-        yield certify_projected_locally(laws, deployed.name, network, properties, track)
-        if isinstance(deployed, LinearRule | WeightedAverage):
-            yield certify_projected(laws, deployed, network, properties, track=track)
-        for rule in with_law:
-            yield certify_projected_directly(laws, rule, network, properties, track=track)
-
-
-def sample(
+def conclude(
     config: RunConfig,
-    laws: Sequence[DiagonalGaussian],
-    rules: Rules,
-    safe: Safe,
+    data: Dataset,
+    messages: list[Message],
+    problem: Problem,
+    watch: Stopwatch,
     track: Tracker = silent,
-) -> Iterator[Estimate]:
-    """MC–IBP and attack survival under the law of every rule that has one, and joint client draws."""
-    for name, rule in rules.items():
-        if isinstance(rule, GaussianRule):
-            law = rule.pushforward(laws)
-            yield mc_ibp(law, safe, name, config.mc_samples, stream(config.seed, "mc-ibp"), track)
-            yield attack_survival(
-                law,
-                safe.network,
-                safe.properties,
-                name,
-                config.attack_samples,
-                stream(config.seed, "attack-survival"),
-                track=track,
-            )
-    yield aggregated_sampling(
-        laws,
-        rules[config.rule],
-        safe,
-        config.aggregate_samples,
-        stream(config.seed, "aggregated-sampling"),
-        track,
+    once: Once = afresh,
+    histograms: Int64[Tensor, "clients K"] | None = None,
+    refused: Mapping[str, str] | None = None,
+) -> RunResult:
+    """What the server does with the messages: it certifies, then samples.
+
+    Args:
+        config: what to run.
+        data: where the properties come from.
+        messages: what the clients sent.
+        problem: the rules and the properties.
+        watch: takes the time.
+        track: shows progress.
+        once: makes each certificate and estimate, or finds it made.
+        histograms: the clients' classes, where known.
+        refused: message files that were refused.
+    """
+    with watch.stage("certification"):
+        rules = {rule.name: rule for rule in problem.rules.values()}
+        file = CertificateFile(problem.safe, rules, messages)
+        form = Format(file.save, file.load)
+        certificates = [
+            once(certificate_file(claim), partial(timed, prove), form)
+            for claim, prove in certify(config, messages, problem.rules, problem.safe, track)
+        ]
+    with watch.stage("estimates"):
+        laws = [message.law for message in messages]
+        estimates = [
+            once(f"estimates/{name}-{rule}.json", draw, ESTIMATE)
+            for name, rule, draw in sample(config, laws, problem.rules, problem.safe, track)
+        ]
+    return RunResult(
+        config,
+        problem.accuracy,
+        certificates,
+        estimates,
+        watch.seconds,
+        messages,
+        problem.inputs,
+        data.image_shape,
+        histograms,
+        refused or {},
     )
-
-
-def paper_box(config: RunConfig) -> PaperBox:
-    """The paper's events with the configured values."""
-    return PaperBox(config.gamma, config.centers, config.cells)

@@ -1,7 +1,7 @@
-"""Wall-clock times of stages and of the items of an iterator."""
+"""Wall-clock times of stages and of single pieces of work."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -28,13 +28,8 @@ class Stopwatch:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
-def timed(items: Iterable[T]) -> Iterator[tuple[T, float]]:
-    """Each item with the seconds it took to make."""
-    iterator = iter(items)
-    while True:
-        start = time.perf_counter()
-        try:
-            item = next(iterator)
-        except StopIteration:
-            return
-        yield item, time.perf_counter() - start
+def timed(make: Callable[[], T]) -> tuple[T, float]:
+    """What is made, with the seconds it took."""
+    start = time.perf_counter()
+    made = make()
+    return made, time.perf_counter() - start

@@ -1,0 +1,103 @@
+"""What a run claims and samples, in the order of its tables, with the work still to be done."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import torch
+
+from fedcert.certificate import Claim, Estimate
+from fedcert.certify.box import certify_boxes, certify_boxes_directly, certify_boxes_locally
+from fedcert.certify.projected import EVENTS as PROJECTED
+from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
+from fedcert.certify.projected_transported import certify_projected
+from fedcert.estimates import aggregated_sampling, attack_survival, mc_ibp
+from fedcert.events.mean_box import MeanBox
+from fedcert.events.paper_box import PaperBox
+from fedcert.experiments.config import RunConfig
+from fedcert.federation import Provable, RuleName, direct, provable
+from fedcert.laws import DiagonalGaussian
+from fedcert.message import Message
+from fedcert.progress import Tracker, silent
+from fedcert.randomness import stream
+from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
+from fedcert.verifiers import AnyOf, Safe
+from fedcert.verifiers.interval import MergedIntervalVerifier
+from fedcert.verifiers.linear import LinearVerifier
+
+Rules = dict[RuleName, AggregationRule]
+Samplable = tuple[str, str, Callable[[], Estimate]]  # an estimate's name, its rule, and the work
+
+
+def certify(
+    config: RunConfig, messages: Sequence[Message], rules: Rules, safe: Safe, track: Tracker = silent
+) -> Iterator[Provable]:
+    """Every claim of the run, family by family.
+
+    Local and transported claims are made for the deployed rule, direct ones for every rule that has a
+    closed-form law. All direct certificates draw the same random centres, so that rules with equal laws
+    have equal certificates, and no claim depends on which were proven before it in the same process.
+    """
+    deployed = rules[config.rule]
+    laws = [message.law for message in messages]
+    others = [rule for name, rule in rules.items() if name != config.rule and isinstance(rule, GaussianRule)]
+    with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
+    if PaperBox.name in config.events:
+        events = paper_box(config)
+        centers = stream(config.seed, "direct")
+        yield from provable(messages, deployed, safe, centers, events, config.budget, track)
+        for rule in others:
+            centers = stream(config.seed, "direct")
+            prove = partial(direct, laws, rule, safe, centers, events, track)
+            yield Claim("direct", rule.name, PaperBox.name), prove
+    if MeanBox.name in config.events:
+        tight = Safe(safe.network, safe.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
+        local = partial(certify_boxes_locally, laws, deployed.name, tight, MeanBox(), track)
+        yield Claim("local", deployed.name, MeanBox.name), local
+        transported = partial(certify_boxes, laws, deployed, tight, MeanBox(), track=track)
+        yield Claim("transported", deployed.name, MeanBox.name), transported
+        for rule in with_law:
+            prove = partial(certify_boxes_directly, laws, rule, tight, MeanBox(), track)
+            yield Claim("direct", rule.name, MeanBox.name), prove
+    if PROJECTED in config.events:
+        problem = safe.network, safe.properties
+        local = partial(certify_projected_locally, laws, deployed.name, *problem, track)
+        yield Claim("local", deployed.name, PROJECTED), local
+        if isinstance(deployed, LinearRule | WeightedAverage):
+            transported = partial(certify_projected, laws, deployed, *problem, track=track)
+            yield Claim("transported", deployed.name, PROJECTED), transported
+        for rule in with_law:
+            prove = partial(certify_projected_directly, laws, rule, *problem, track=track)
+            yield Claim("direct", rule.name, PROJECTED), prove
+
+
+def sample(
+    config: RunConfig,
+    laws: Sequence[DiagonalGaussian],
+    rules: Rules,
+    safe: Safe,
+    track: Tracker = silent,
+) -> Iterator[Samplable]:
+    """MC–IBP and attack survival under the law of every rule that has one, and joint client draws."""
+
+    def draws(name: str, samples: int) -> tuple[int, torch.Generator]:
+        return samples, stream(config.seed, name)
+
+    for name, rule in rules.items():
+        if isinstance(rule, GaussianRule):
+            law = rule.pushforward(laws)
+            yield "mc-ibp", name, partial(mc_ibp, law, safe, name, *draws("mc-ibp", config.mc_samples), track)
+            problem = law, safe.network, safe.properties
+            attacked = draws("attack-survival", config.attack_samples)
+            yield "attack-survival", name, partial(attack_survival, *problem, name, *attacked, track=track)
+    joint = draws("aggregated-sampling", config.aggregate_samples)
+    deployed = rules[config.rule]
+    yield (
+        "aggregated-sampling",
+        config.rule,
+        partial(aggregated_sampling, laws, deployed, safe, *joint, track),
+    )
+
+
+def paper_box(config: RunConfig) -> PaperBox:
+    """The paper's events with the configured values."""
+    return PaperBox(config.gamma, config.centers, config.cells)

@@ -1,0 +1,82 @@
+"""The parts of a run as files: messages, certificates and estimates, each written when it is known."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from fedcert import atomic
+from fedcert.artifact import load_certificate, save_certificate
+from fedcert.certificate import Certificate, Claim, Estimate
+from fedcert.errors import UnreadableFile
+from fedcert.experiments.journal import Format
+from fedcert.message import Message
+from fedcert.rules import AggregationRule
+from fedcert.verifiers import Safe
+
+Timed = tuple[Certificate, float]
+
+
+def certificate_file(claim: Claim) -> str:
+    """Where a run keeps the certificate of a claim."""
+    return f"certificates/{claim.kind}-{claim.rule}-{claim.events}.safetensors"
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A certificate as a file, with all that it speaks about; the seconds it took are kept beside the run.
+
+    Attributes:
+        problem: the network and the properties.
+        rules: by the names that claims use.
+        messages: what the clients sent.
+    """
+
+    problem: Safe
+    rules: Mapping[str, AggregationRule]
+    messages: Sequence[Message]
+
+    def save(self, certificate: Timed, path: Path) -> None:
+        """Write a certificate, and before it the seconds it took."""
+        proven, seconds = certificate
+        atomic.write(_seconds(path), json.dumps(seconds) + "\n")
+        rule = self.rules[proven.claim.rule]
+        save_certificate(path, proven, self.problem.network, self.problem.properties, rule, self.messages)
+
+    def load(self, path: Path) -> Timed:
+        """Read what `save` wrote."""
+        try:
+            return load_certificate(path).certificate, float(json.loads(_seconds(path).read_text("utf-8")))
+        except (OSError, TypeError, ValueError) as error:
+            raise UnreadableFile(f"{path}: no certificate of an unfinished run ({error})") from error
+
+
+def _seconds(path: Path) -> Path:
+    """Where an unfinished run keeps the seconds of a certificate."""
+    return path.parent.with_name("seconds") / f"{path.stem}.json"
+
+
+def save_estimate(estimate: Estimate, path: Path) -> None:
+    """Write an estimate."""
+    content = {
+        "name": estimate.name,
+        "rule": estimate.rule,
+        "successes": estimate.successes.tolist(),
+        "samples": estimate.samples,
+    }
+    atomic.write(path, json.dumps(content) + "\n")
+
+
+def load_estimate(path: Path) -> Estimate:
+    """Read what `save_estimate` wrote."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Estimate(**content | {"successes": torch.tensor(content["successes"])})
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableFile(f"{path}: no estimate ({error})") from error
+
+
+MESSAGE = Format(Message.save, Message.load)
+ESTIMATE = Format(save_estimate, load_estimate)

@@ -1,0 +1,158 @@
+"""Safetensors files from strangers: nothing is executed, and no more memory is taken than is allowed."""
+
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+from numpy.typing import NDArray
+from safetensors.numpy import save
+from torch import Tensor
+
+from fedcert import atomic
+from fedcert.errors import UnreadableFile
+
+Arrays = dict[str, NDArray[Any]]
+METADATA = "__metadata__"
+LENGTH = 8  # bytes that hold the length of the header
+MOST_AXES = 8
+DTYPES = {
+    "BOOL": np.dtype("?"),
+    "U8": np.dtype("u1"),
+    "I8": np.dtype("i1"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that a file may hold; all are checked before the file's tensors are touched.
+
+    Attributes:
+        file_bytes: of the whole file, and so of all tensors together.
+        header_bytes: of the JSON header.
+        tensor_bytes: of one tensor, and the most entries of one axis.
+        tensors: how many tensors.
+    """
+
+    file_bytes: int = 2**30
+    header_bytes: int = 2**20
+    tensor_bytes: int = 2**30
+    tensors: int = 1000
+
+
+def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arrays]:
+    """The metadata and the tensors of a file, or `UnreadableFile` with the file and the field.
+
+    The file is read once, so that what was checked is what is used. Its size, the length of its header
+    and what the header declares of every tensor are held against the limits first; then safetensors
+    checks the layout and makes the arrays, which together are no larger than the file.
+
+    Args:
+        path: the file.
+        limits: the most it may hold; the default's where None.
+    """
+    limits = limits or Limits()
+    try:
+        content = _content(path, limits)
+        header = _header(content, limits)
+        metadata = header.pop(METADATA, {})
+        _check_metadata(metadata)
+        if len(header) > limits.tensors:
+            raise UnreadableFile(f"header: {len(header)} tensors, more than {limits.tensors}")
+        for name, entry in header.items():
+            _check_entry(name, entry, limits)
+        parts = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
+        return metadata, {name: _array(name, part) for name, part in parts}
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {error.strerror or error}") from error
+    except (ValueError, safetensors.SafetensorError) as error:
+        raise UnreadableFile(f"{path}: {error}") from error
+
+
+def write(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> None:
+    """Write a safetensors file atomically.
+
+    Args:
+        path: where it belongs.
+        metadata: texts by name.
+        tensors: by name.
+    """
+    arrays = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
+    atomic.write(path, save(arrays, dict(metadata)))
+
+
+def _content(path: Path, limits: Limits) -> bytes:
+    """All bytes of a regular file of allowed size; a pipe or a device is not waited for."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFile("not a regular file")
+        if status.st_size > limits.file_bytes:
+            raise UnreadableFile(f"file: {status.st_size} bytes, more than {limits.file_bytes}")
+        return file.read(limits.file_bytes)
+
+
+def _header(content: bytes, limits: Limits) -> dict[str, Any]:
+    length = int.from_bytes(content[:LENGTH], "little")
+    if len(content) < LENGTH or length > len(content) - LENGTH:
+        raise UnreadableFile("header: the file is truncated, or no safetensors file")
+    if length > limits.header_bytes:
+        raise UnreadableFile(f"header: {length} bytes, more than {limits.header_bytes}")
+    try:
+        header = json.loads(content[LENGTH : LENGTH + length].decode(), object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFile(f"header: not a safetensors header ({str(error)[:80]})") from error
+    if not isinstance(header, dict):
+        raise UnreadableFile("header: no JSON object")
+    return header
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("a name stands twice")
+    return entries
+
+
+def _check_metadata(metadata: object) -> None:
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise UnreadableFile("header: metadata must be texts by name")
+
+
+def _check_entry(name: str, entry: object, limits: Limits) -> None:
+    """Whether a tensor's entry is well-formed and what it declares is allowed."""
+    field = f"tensor {name[:60]!r}"
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise UnreadableFile(f"{field}: an entry has dtype, shape and data_offsets")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise UnreadableFile(f"{field}: type {str(dtype)[:20]!r}, known are {', '.join(DTYPES)}")
+    if not _naturals(shape, limits.tensor_bytes) or len(shape) > MOST_AXES:
+        raise UnreadableFile(f"{field}: shape {str(shape)[:60]}")
+    size = math.prod(shape) * DTYPES[dtype].itemsize
+    if size > limits.tensor_bytes:
+        raise UnreadableFile(f"{field}: {size} bytes, more than {limits.tensor_bytes}")
+    if not _naturals(offsets, limits.file_bytes) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
+        raise UnreadableFile(f"{field}: {size} bytes declared at {str(offsets)[:60]}")
+
+
+def _naturals(values: object, most: int) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= most for value in values)
+
+
+def _array(name: str, part: dict[str, Any]) -> NDArray[Any]:
+    data = part["data"]
+    if part["dtype"] == "BOOL" and data.translate(None, b"\x00\x01"):
+        raise UnreadableFile(f"tensor {name[:60]!r}: a truth value that is neither 0 nor 1")
+    return np.frombuffer(data, DTYPES[part["dtype"]]).reshape(part["shape"])
