@@ -32,6 +32,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         "count": torch.tensor([3, -4]),
         "flag": torch.tensor(True),
         "none": torch.zeros(2, 0),
+        "small": torch.tensor([1, -1], dtype=torch.int8),
+        "half": torch.tensor([0.5, 8.0], dtype=torch.float16),
     }
     tensorfile.write(tmp_path / "deep" / "file", {"key": "Wert, ümlaut"}, tensors)
     metadata, arrays = tensorfile.read(tmp_path / "deep" / "file")
@@ -40,6 +42,17 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     for name, tensor in tensors.items():
         assert torch.equal(torch.tensor(arrays[name]), tensor)
         assert arrays[name].dtype == tensor.numpy().dtype
+
+
+def test_equal_contents_give_equal_bytes_in_any_order(tmp_path: Path) -> None:
+    metadata = {f"key {k}": f"value {k}" for k in range(20)}
+    tensors = {f"tensor {k}": torch.full((k,), float(k)) for k in range(5)}
+    tensorfile.write(tmp_path / "one", metadata, tensors)
+    tensorfile.write(tmp_path / "other", dict(reversed(metadata.items())), dict(reversed(tensors.items())))
+    content = (tmp_path / "one").read_bytes()
+    assert content == (tmp_path / "other").read_bytes()
+    assert (8 + int.from_bytes(content[:8], "little")) % 8 == 0
+    assert tensorfile.read(tmp_path / "one")[0] == metadata
 
 
 def test_a_file_without_metadata_has_none(tmp_path: Path) -> None:

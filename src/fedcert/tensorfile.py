@@ -81,7 +81,7 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
 
 
 def write(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> None:
-    """Write a safetensors file atomically.
+    """Write a safetensors file atomically; equal contents give equal bytes.
 
     Args:
         path: where it belongs.
@@ -89,7 +89,17 @@ def write(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]
         tensors: by name.
     """
     arrays = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
-    atomic.write(path, save(arrays, dict(metadata)))
+    atomic.write(path, _in_order(save(arrays, dict(metadata))))
+
+
+def _in_order(content: bytes) -> bytes:
+    """The same file with its metadata in the order of their names: safetensors writes them in any."""
+    length = int.from_bytes(content[:LENGTH], "little")
+    header = json.loads(content[LENGTH : LENGTH + length])
+    header[METADATA] = dict(sorted(header.get(METADATA, {}).items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % LENGTH)  # tensors stay aligned
+    return len(text).to_bytes(LENGTH, "little") + text + content[LENGTH + length :]
 
 
 def _content(path: Path, limits: Limits) -> bytes:

@@ -61,7 +61,7 @@ def untimed(folder: Path) -> dict[str, Any]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file and folder; those that hold times by their names alone."""
-    timed = ("result.json", "report.html", "certificates/")
+    timed = ("result.json", "report.html")
     return {
         (name := str(path.relative_to(folder))): b""
         if path.is_dir() or name.startswith(timed)
