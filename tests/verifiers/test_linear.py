@@ -61,3 +61,8 @@ def test_a_line_whose_slope_underflows_stays_below_the_relu(step: int) -> None:
     properties = Properties(region, torch.ones(1, 1, 1).double(), torch.full((1, 1), -c).double())
     margin = LinearVerifier().margins(network, Box.point(theta.unsqueeze(0)), properties)
     assert exact(margin) <= forward(network, theta, x)[0] - exact(c)
+
+
+def test_no_boxes_are_no_verdicts() -> None:
+    problem = make_problem(0, (2, 3, 2), properties=2)
+    assert LinearVerifier()(problem.network, problem.boxes[:0], problem.properties).shape == (0, 2)

@@ -134,4 +134,4 @@ def _corner(
     pos, neg = positive.flatten(1, 2), negative.flatten(1, 2)
     value = pos @ lower + neg @ upper
     error = rounding_error(2 * lower.shape[-2] + 4, (pos - neg) @ torch.maximum(lower.abs(), upper.abs()))
-    return down(value - error).reshape(*positive.shape[:3], -1)
+    return down(value - error).reshape(*positive.shape[:3], lower.shape[-1])
