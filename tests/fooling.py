@@ -132,7 +132,7 @@ def cancelling_constraints() -> Fooling:
 
 def cancelling_clients(order: int) -> Fooling:
     """Clients whose means add up to ±1: 0 in floating point."""
-    scale = torch.full((2,), TINY).double()
+    scale = vector([TINY, TINY])
     laws = tuple(DiagonalGaussian(vector([mean, 0.0]), scale) for mean in orders()[order].tolist())
     properties = units(1, torch.ones(1, 1).double(), [0.5 if order < 6 else -0.5])
     rule = LinearRule(torch.ones(3, 1).double())
