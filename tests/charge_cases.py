@@ -15,18 +15,22 @@ from problems import normal, uniform
 from torch import Tensor
 
 from fedcert.box import Box
+from fedcert.certify.projected import lower_bound
 from fedcert.gaussian import tail_lower, tail_upper
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import mlp
-from fedcert.numerics import exp_down, log_down, sum_down
+from fedcert.networks import Network, mlp
+from fedcert.numerics import exp_down, exp_up, log_down, log_up, sum_down
 from fedcert.projected import bound, spread, tails
 from fedcert.projected.bound import Violation
 from fedcert.projected.centre import LinearForm
+from fedcert.projected.chain import Federation, chained_violation
 from fedcert.projected.chernoff import _exponent
 from fedcert.projected.inversion import Row, characteristic
 from fedcert.projected.layers import NoisyLayer, noisy_layers
 from fedcert.projected.rectified import Rectified, first_activations, log_moment, second_moment
 from fedcert.projected.relaxation import Lines, through_relu
+from fedcert.projected.split import STARTS, least_violation, uniform_split
+from fedcert.projected.spread import rounded_centre
 from fedcert.properties import Properties, linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, TrimmedMean
@@ -360,3 +364,80 @@ def characteristic_function() -> bool:
             if abs(exact - acb(z.real, z.imag)) > e:
                 return False
     return True
+
+
+def narrow() -> tuple[Network, DiagonalGaussian, Properties]:
+    """A network that is 1 everywhere, all but without noise, and constraints that add up to −1."""
+    network = mlp(1, 1, 3)
+    loc = torch.cat([
+        part.flatten() for part in (full(1.0, 1, 1), full(0.0, 1), full(1.0, 3, 1), full(0.0, 3))
+    ])
+    properties = Properties(Box.point(full(1.0, 6, 1)), CANCELLING.unsqueeze(1), full(0.5, 6, 1))
+    return network, DiagonalGaussian(loc, torch.full_like(loc, 1e-40)), properties
+
+
+def linear_forms() -> bool:
+    """Violated for sure, whatever floating point makes of C W."""
+    network, law, properties = narrow()
+    own = noisy_layers(network, law)
+    split = uniform_split(own, len(properties), STARTS[0])
+    return bool((bound.violation(own, properties, split).probability == 1).all())
+
+
+def chained_forms() -> bool:
+    network, law, properties = narrow()
+    own = noisy_layers(network, law)
+    found = chained_violation(Federation(own, [own]), properties, full(1e-6, 6), full(1e-8, 6))
+    return bool((found.probability == 1).all())
+
+
+def complement() -> bool:
+    """L ≤ 1 − V for a bound V of the probability of a violation."""
+    law = DiagonalGaussian(vector(0.0, 0.0), vector(1.0, 1.0))
+    properties = Properties(Box.point(full(1.0, 40, 1)), full(1.0, 40, 1, 1), 8 + random(40, 1).abs())
+    violated, _ = least_violation(noisy_layers(mlp(1, 1), law), properties)
+    lower = lower_bound(mlp(1, 1), law, properties)
+    with precision(EXACT):
+        pairs = zip(lower.tolist(), balls(violated.probability), strict=True)
+        return all(below(low, 1 - probability) for low, probability in pairs)
+
+
+def exponentials_from_above() -> bool:
+    x = random(200)
+    with precision(200):
+        return all(above(high, arb(v).exp()) for v, high in zip(x.tolist(), exp_up(x).tolist(), strict=True))
+
+
+def logarithms_from_above() -> bool:
+    x = random(200).exp()
+    with precision(200):
+        return all(above(high, arb(v).log()) for v, high in zip(x.tolist(), log_up(x).tolist(), strict=True))
+
+
+def underflowing_inputs() -> bool:
+    """t ≥ S |x| where x² is no float."""
+    layer = replace(exact_layer(ONE, vector(0.0)), weight_scale=full(1e99, 1, 1))
+    return first_activations(layer, full(1e-170, 1, 1)).deviation.item() >= 1e-71
+
+
+def looseness() -> bool:
+    """The deviations exceed the exact ones by no more than is said."""
+    layer, rows = (
+        replace(exact_layer(full(1.0, 4, 1), full(1.0, 4)), weight_scale=full(0.3, 4, 1)),
+        random(50, 4),
+    )
+    found, _ = layer.deviations(rows)
+    with precision(200):
+        exact = [norm(*row) * arb(0.3) for row in balls(rows)]
+        charged = balls(layer.looseness(found)[:, 0])
+        return all(d - e <= x for d, e, x in zip(balls(found[:, 0]), exact, charged, strict=True))
+
+
+def covered_region() -> bool:
+    """Every point of a region is within the radius of its centre."""
+    ends = random(2, 100, 1)
+    lower, upper = ends.amin(0), ends.amax(0)
+    found = rounded_centre(lower, upper)
+    with precision(EXACT):
+        numbers = zip(*(balls(own[:, 0]) for own in (lower, upper, *found)), strict=True)
+        return all(high - c <= r and c - low <= r for low, high, c, r in numbers)

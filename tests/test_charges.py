@@ -4,14 +4,15 @@ A row of `CHARGES` names what docs/soundness.md charges, how it is taken away, a
 compared with exact arithmetic: right with the charge, wrong without it. Not in the table is what cannot be
 made to fail, since another charge covers it:
 
-- `down` and `up` after a charge by Lemma 2, whose factor of two covers one more rounding;
-- five roundings in `_standardised` for the mass itself: the tails' 40 u (z² + z + 1) covers them, so the row
-  below is about the end points;
-- the last charge of `log_mass_lower` and of `log_mass_upper`, and that of `_log_probability` and `_count`
-  for their sums: each mass is rounded down by more;
-- `linear_form`'s and `form`'s own charge for their sums: each term brings a charge for itself that is larger;
-- `exp_up` and `log_up`, which `up` makes right for a library within one ulp, as the one here is, and the
-  Faddeeva function's error, for which the one here needs a hundredth: the row below is about φ with none.
+- `down`, `up` and `above` after a charge by Lemma 2, whose factor of two covers one more rounding, and in
+  sums of a few masses or prices, each of which is further from its exact value than the sum's rounding;
+- the five roundings of `_standardised` as far as masses go, and the last charge of `log_mass_lower` and
+  `log_mass_upper`: the tails' 40 u (z² + z + 1) covers them, so the row below is about the end points;
+- γ in `_log_probability` and in `_count`: every mass that they add up is rounded down by more;
+- the charge of `linear_form` and `form` for adding up their constants: each constant is charged for more, so
+  the rows below take away all that their terms were charged for;
+- what a library may err, where the one at hand errs much less than it is charged for: `exp_up` and `log_up` are
+  right by `up` alone, and for the Faddeeva function the row below is about φ with no charge at all.
 """
 
 from collections.abc import Callable
@@ -19,12 +20,14 @@ from dataclasses import dataclass
 
 import charge_cases as cases
 import pytest
+import torch
 from sabotage import everywhere, uncharged, unmoved
 from torch import Tensor
 
 from fedcert import numerics
+from fedcert.certify import projected as certificates
 from fedcert.numerics import exp_up
-from fedcert.projected import bound, centre, inversion, layers, relaxation, spread, tails
+from fedcert.projected import bound, centre, chain, inversion, layers, rectified, relaxation, spread, tails
 from fedcert.rules import linear as linear_rule
 from fedcert.verifiers import linear as backward
 
@@ -38,6 +41,21 @@ def no_underflow(monkeypatch: pytest.MonkeyPatch) -> None:
 def without(function: str) -> Patch:
     """`rounding_error` charges nothing in one function."""
     return lambda monkeypatch: uncharged(monkeypatch, function)
+
+
+def both(function: str) -> Patch:
+    """Neither `rounding_error` in one function nor the step to the next float."""
+
+    def remove(monkeypatch: pytest.MonkeyPatch) -> None:
+        uncharged(monkeypatch, function)
+        everywhere(monkeypatch, "up", unmoved)
+
+    return remove
+
+
+def nothing_above(x: Tensor, roundings: int) -> Tensor:
+    """An `above` that forgets all that was charged."""
+    return torch.zeros_like(x)
 
 
 def changed(module: object, name: str, value: object) -> Patch:
@@ -76,6 +94,8 @@ CHARGES = [
     Charge("numerics.sum_down: γ Σ|t|", without("sum_down"), cases.sums),
     Charge("numerics.exp_down: 16 u", without("exp_down"), cases.exponentials),
     Charge("numerics.log_down: 16 u", without("log_down"), cases.logarithms),
+    Charge("numerics.exp_up: 16 u and up", both("exp_up"), cases.exponentials_from_above),
+    Charge("numerics.log_up: 16 u and up", both("log_up"), cases.logarithms_from_above),
     Charge("numerics.rounding_error: underflow", no_underflow, cases.underflow),
     Charge("gaussian._tail: 40 u (z² + z + 1)", without("_tail"), cases.normal_tails),
     Charge("laws._standardised: five roundings", without("_standardised"), cases.end_points),
@@ -101,6 +121,12 @@ CHARGES = [
     Charge("projected.layers.offset", without("offset"), cases.layer_offset),
     Charge("projected.layers.deviations: above", changed(layers, "above", as_it_is), cases.deviations),
     Charge("projected.layers.deviations: underflow", changed(layers, "up", unmoved), cases.underflowing_rows),
+    Charge("projected.layers.looseness", changed(layers, "gamma", nothing_lost), cases.looseness),
+    Charge(
+        "projected.rectified.first_activations: underflow",
+        changed(rectified, "up", unmoved),
+        cases.underflowing_inputs,
+    ),
     Charge("projected.rectified.first_activations", without("first_activations"), cases.first_layer),
     Charge("projected.rectified.second_moment", without("second_moment"), cases.second_moments),
     Charge("projected.rectified.log_moment", without("log_moment"), cases.log_moments),
@@ -116,12 +142,16 @@ CHARGES = [
         cases.concentrations,
     ),
     Charge("projected.spread.noise_over_inputs: above", changed(spread, "above", as_it_is), cases.noise),
+    Charge("projected.spread.rounded_centre: up", changed(spread, "up", unmoved), cases.covered_region),
+    Charge("projected.centre.linear_form", changed(centre, "above", nothing_above), cases.linear_forms),
+    Charge("projected.chain.form", changed(chain, "above", nothing_above), cases.chained_forms),
     Charge("projected.centre.shifted: down", changed(centre, "down", unmoved), cases.shifted_form),
     Charge("projected.chernoff._exponent", without("_exponent"), cases.exponent),
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
     Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
     Charge("projected.tails._convolve_down", changed(tails, "gamma", nothing_lost), cases.convolution),
     Charge("projected.bound._gaussian_tails", without("_gaussian_tails"), cases.half_space),
+    Charge("certify.projected.lower_bound: down", changed(certificates, "down", unmoved), cases.complement),
     Charge("projected.bound.probability: up", changed(bound, "up", unmoved), cases.violation_sum),
 ]
 
