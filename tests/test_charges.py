@@ -11,7 +11,7 @@ made to fail, since another charge covers it:
 - γ in `_log_probability` and in `_count`: every mass that they add up is rounded down by more;
 - the charge of `linear_form` and `form` for adding up their constants: each constant is charged for more, so
   the rows below take away all that their terms were charged for;
-- what a library may err, where the one at hand errs much less than it is charged for: `exp_up` and `log_up` are
+- what a library may err, where the one at hand errs less than it is charged for: `exp_up` and `log_up` are
   right by `up` alone, and for the Faddeeva function the row below is about φ with no charge at all.
 """
 
