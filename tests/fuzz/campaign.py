@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "interval masses": (masses.intervals, 6),
     "Gaussian masses": (masses.gaussians, 6),
     "mixture masses": (masses.mixtures, 2),
+    "central boxes": (masses.central, 3),
     "lattice masses": (masses.lattice, 0.5),
     "rule images": (rules.image, 8),
     "pushforwards": (rules.pushforward, 4),

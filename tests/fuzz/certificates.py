@@ -21,7 +21,8 @@ from fedcert.events.mean_box import MeanBox
 from fedcert.laws import DiagonalGaussian
 from fedcert.networks import Network, mlp
 from fedcert.projected.bound import violation
-from fedcert.projected.chain import TRIALS, Federation, chained_violation
+from fedcert.projected.chain import Federation, chained_violation
+from fedcert.projected.choices import TRIALS
 from fedcert.projected.layers import NoisyLayer, noisy_layers
 from fedcert.projected.split import STARTS, uniform_split
 from fedcert.projected.tails import Cells as ProjectedCells
@@ -225,7 +226,12 @@ def deep_bounds(
         projections = choice(generator, Limit(), Product(), ProjectedCells(64))
         federation = Federation(layers, [layers])
         bound = chained_violation(
-            federation, properties, ranges * ones, failure * ones, reference, projections
+            federation,
+            properties,
+            -torch.special.ndtri(ranges * ones),
+            failure * ones,
+            reference,
+            projections,
         )
     else:
         bound = violation(layers, properties, uniform_split(layers, 1, choice(generator, *STARTS)))

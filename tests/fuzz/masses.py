@@ -13,7 +13,7 @@ from fedcert.gaussian import log_mass_lower, log_mass_upper, normal_tail_upper, 
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.projected.tails import Cells, Limit, Product
 from fedcert.rules import LinearRule
-from fuzz.balls import above, accurate, below, mass, tail
+from fuzz.balls import EXACT, above, accurate, below, mass, precision, tail
 from fuzz.hostile import between, choice
 from fuzz.verdicts import Verdict, verdict
 
@@ -108,7 +108,7 @@ def mixtures(generator: torch.Generator) -> Iterator[Verdict]:
 
 
 def lattice(generator: torch.Generator) -> Iterator[Verdict]:
-    """Tuples of lattice cells inside a box weigh no more than the box under the deployed law."""
+    """Tuples of lattice cells inside M ± r S weigh no more than that box under the deployed law."""
     clients, dimension = choice(generator, 2, 2, 3), 2
     weights = choice(generator, 1.0, -1.0) * (0.2 + uniform(generator, clients, 1))
     rule = LinearRule(weights)
@@ -116,23 +116,30 @@ def lattice(generator: torch.Generator) -> Iterator[Verdict]:
         DiagonalGaussian(normal(generator, dimension), (0.5 + uniform(generator, 1)).repeat(dimension))
         for _ in range(clients)
     ]
-    deployed = rule.pushforward(laws)
-    radius = (0.2 + choice(generator, 1.0, 4.0, 8.0) * uniform(generator, 1)) * deployed.scale
-    box = Box(deployed.loc - radius, deployed.loc + radius * (1 + uniform(generator, 1)))
-    found = lattice_log_mass(rule, laws, box)
+    radius = 0.05 + choice(generator, 1.0, 4.0, 8.0) * uniform(generator, choice(generator, 1, dimension))
+    found = lattice_log_mass(rule, laws, radius)
+    truth = accurate(lambda: central_log_mass(radius.expand(dimension).tolist()))
+    yield verdict(below(found, truth), f"lattice of {clients}", found)
 
-    def truth() -> arb:
-        total = arb(0)
-        for d in range(dimension):
-            pairs = [(arb(w.item()), law) for w, law in zip(weights[:, 0], laws, strict=True)]
-            loc = sum((w * law.loc[d].item() for w, law in pairs), arb(0))
-            scale = sum(((w * law.scale[d].item()) ** 2 for w, law in pairs), arb(0)).sqrt()
-            total += mass(
-                (arb(box.lower[d].item()) - loc) / scale, (arb(box.upper[d].item()) - loc) / scale
-            ).log()
-        return total
 
-    yield verdict(below(found, accurate(truth)), f"lattice of {clients}", found)
+def central_log_mass(radius: list[float]) -> arb:
+    """Σ_d log [1 − 2 Q(r_d)]."""
+    return sum((mass(-arb(r), arb(r)).log() for r in radius), arb(0))
+
+
+def central(generator: torch.Generator) -> Iterator[Verdict]:
+    """Boxes M ± r S of an exact law, from one that states its errors, and their masses."""
+    law, _ = law_and_boxes(generator, 2)
+    stated = law_within(generator, law) if uniform(generator, 1) < 0.5 else law
+    radius = choice(generator, 1e-9, 1.0, 8.0, 30.0) * uniform(generator, ROWS, 2)
+    box, masses = stated.central_box(radius), stated.central_log_mass(radius).tolist()
+    for k, own in enumerate(radius.tolist()):
+        with precision(EXACT):
+            halves = [arb(r) * s for r, s in zip(own, law.scale.tolist(), strict=True)]
+            ends = zip(box.lower[k].tolist(), box.upper[k].tolist(), law.loc.tolist(), halves, strict=True)
+            inside = all(below(low, m - half) and above(high, m + half) for low, high, m, half in ends)
+        truth = accurate(lambda own=own: central_log_mass(own))
+        yield verdict(inside and below(masses[k], truth), "central box", masses[k])
 
 
 def convolution(generator: torch.Generator) -> Iterator[Verdict]:
