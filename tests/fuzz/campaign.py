@@ -45,6 +45,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "box certificates": (certificates.boxes, 0.2),
     "projected, one layer": (certificates.one_layer, 1),
     "projected, one neuron": (certificates.hidden, 0.5),
+    "projected, extreme": (certificates.extreme, 1),
     "projected, deep": (certificates.deep, 0.3),
 }
 """What is tried, and its share of the campaign in percent, about."""

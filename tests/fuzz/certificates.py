@@ -157,11 +157,30 @@ def one_layer(generator: torch.Generator) -> Iterator[Verdict]:
 
 def hidden(generator: torch.Generator) -> Iterator[Verdict]:
     """Projected bounds with one hidden neuron, at a point, against an integral."""
-    inputs, outputs, count = choice(generator, 1, 2), choice(generator, 1, 2), 2
-    network = mlp(inputs, 1, outputs)
+    network = mlp(choice(generator, 1, 2), 1, choice(generator, 1, 2))
     scale = choice(generator, 0.03, 0.3) * (0.3 + uniform(generator, network.parameters))
     law = DiagonalGaussian(normal(generator, network.parameters), scale)
-    x, C = normal(generator, count, inputs), normal(generator, count, 1, outputs)
+    yield from one_neuron(generator, network, law, (1.0, 1.0))
+
+
+def extreme(generator: torch.Generator) -> Iterator[Verdict]:
+    """The same with magnitudes that have nothing to do with each other."""
+    scale = torch.tensor(
+        [choice(generator, 1e-99, 1e-40, 1.0, 1e40, 1e99) for _ in range(4)], dtype=torch.float64
+    )
+    loc = scale * 10 ** (6 * uniform(generator, 4) - 3) * normal(generator, 4)
+    law = DiagonalGaussian(loc.clamp(-1e99, 1e99), scale)
+    sizes = choice(generator, 1e-170, 1e-90, 1.0, 1e50), choice(generator, 1e-250, 1e-170, 1e-90, 1.0)
+    yield from one_neuron(generator, mlp(1, 1, 1), law, sizes)
+
+
+def one_neuron(
+    generator: torch.Generator, network: Network, law: DiagonalGaussian, sizes: tuple[float, float]
+) -> Iterator[Verdict]:
+    """Violations of two properties at points and with constraints of two sizes."""
+    count = 2
+    x = sizes[0] * normal(generator, count, network.inputs)
+    C = sizes[1] * normal(generator, count, 1, network.outputs)
     layers = noisy_layers(network, law)
     forms = [form_at(layers, x[p], C[p, 0]) for p in range(count)]
     rough = [form.rough() for form in forms]
