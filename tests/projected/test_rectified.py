@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 from flint import acb, arb, ctx
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from oracles import normal_cdf
 from problems import normal, uniform
@@ -131,11 +131,14 @@ def test_nothing_is_claimed_of_nan() -> None:
         assert math.isnan(found) or found == math.inf
 
 
-def first_layer(seed: int, inputs: int, error: float) -> NoisyLayer:
+def first_layer(seed: int, inputs: int, error: float, widest: float = 1.0) -> NoisyLayer:
+    """A layer whose weights have scales that are so much wider, and whose biases have narrower ones."""
     generator = stream(seed, "rectified")
     network = mlp(inputs, 3)
     loc = normal(generator, network.parameters)
     scale = 0.01 + uniform(generator, network.parameters)
+    weights, biases = network.unflatten(scale)[0]
+    scale = torch.cat([weights.flatten() * widest, biases / widest])
     inexact = error * uniform(generator, network.parameters) if error else None
     return noisy_layers(network, DiagonalGaussian(loc, scale, inexact, error))[0]
 
@@ -145,11 +148,15 @@ def first_layer(seed: int, inputs: int, error: float) -> NoisyLayer:
     st.integers(0, 2**32),
     st.integers(1, 5),
     st.sampled_from([0.0, 1e-12, 1e-2]),
-    st.sampled_from([0.0, 1e-150, 1.0, 1e6]),
+    st.sampled_from([0.0, 1e-170, 1e-150, 1.0, 1e6]),
+    st.sampled_from([1.0, 1e97]),
 )
-def test_the_first_activations_of_every_law_within_the_error_are_enclosed(seed, inputs, error, size) -> None:
+@example(0, 1, 0.0, 1e-170, 1e97)
+def test_the_first_activations_of_every_law_within_the_error_are_enclosed(
+    seed, inputs, error, size, widest
+) -> None:
     """|μ* − μ| + 40 (t − t*) ≤ error and t* ≤ t, at the extremes of the means and scales."""
-    layer = first_layer(seed, inputs, error)
+    layer = first_layer(seed, inputs, error, widest)
     x = size * normal(stream(seed, "x"), 2, inputs)
     found = first_activations(layer, x)
     shrunk = 1 - arb(layer.shrinkage)
@@ -166,7 +173,8 @@ def test_the_first_activations_of_every_law_within_the_error_are_enclosed(seed, 
             assert variance.sqrt() <= t
             shift = abs(mu - arb(found.mean[p, j].item())) + reach
             assert shift + arb(FARTHEST) * (t - variance.sqrt() * shrunk) <= charged
-    assert error > 0 or (found.error <= 1e-10 * (found.mean.abs() + found.deviation + size)).all()
+    wide = widest > 1 or error > 0
+    assert wide or (found.error <= 1e-10 * (found.mean.abs() + found.deviation + size)).all()
 
 
 def test_the_ceiling_is_above_the_activations() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from oracles import random_points
+from oracles import exact, forward, random_points
 from problems import make_problem
 
 from fedcert.box import Box
@@ -49,3 +49,20 @@ def test_additive_noise_on_pre_activations_is_a_box_of_biases() -> None:
             if isinstance(layer, Linear):
                 h = h + 0.05 * (2 * torch.rand(len(h), generator=generator).double() - 1)
         assert (h >= margins).all()
+
+
+@pytest.mark.parametrize("step", range(20))
+def test_a_line_whose_slope_underflows_stays_below_the_relu(step: int) -> None:
+    """A coefficient of 60 times the least float, rounded, multiplies a pre-activation of −1e300."""
+    network, c = mlp(1, 2, 1), 1e-20
+    theta = torch.tensor([1e300, 1.0, 0.0, 2.0, -(1 + 0.01 * step) * 1e-308, c, 0.0], dtype=torch.float64)
+    x = torch.tensor([-1.0], dtype=torch.float64)
+    region = Box(x.unsqueeze(0), torch.full((1, 1), 1e-200, dtype=torch.float64))
+    properties = Properties(region, torch.ones(1, 1, 1).double(), torch.full((1, 1), -c).double())
+    margin = LinearVerifier().margins(network, Box.point(theta.unsqueeze(0)), properties)
+    assert exact(margin) <= forward(network, theta, x)[0] - exact(c)
+
+
+def test_no_boxes_are_no_verdicts() -> None:
+    problem = make_problem(0, (2, 3, 2), properties=2)
+    assert LinearVerifier()(problem.network, problem.boxes[:0], problem.properties).shape == (0, 2)

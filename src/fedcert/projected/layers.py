@@ -14,7 +14,7 @@ from fedcert.numerics import above, gamma, rounding_error, up
 
 FARTHEST = 40.0
 """No standard normal of a network is farther from 0 than this, except with probability `BEYOND`."""
-UNDERFLOW = 2.0**-480  # far above the square root of a sum of underflows
+UNDERFLOW = 2.0**-480  # times a scale: far above the square root of a sum of underflows
 BEYOND = 2.0**-1000
 """Above 2 n_w Q(40) for any network that fits into a machine: Q(40) < 2^-1159."""
 
@@ -71,16 +71,18 @@ class NoisyLayer:
         """Upper bounds of the deviations of B W̃ and B·b̃: √Σ_j B_j² S_jk² and √Σ_j B_j² s_j².
 
         The exact ones are at most `looseness` of these smaller: the law's error, and several times that
-        of the roundings and of an underflow.
+        of the roundings and of an underflow. B_j² is rounded up: a large scale would multiply what its
+        underflow loses.
         """
-        square, roundings = rows * rows, self.outputs + 4
+        square, roundings = up(rows * rows), self.outputs + 4
         weight = above(square @ (self.weight_scale * self.weight_scale), roundings)
         bias = above(square @ (self.bias_scale * self.bias_scale), roundings)
         return up(weight.sqrt()), up(bias.sqrt())
 
     def looseness(self, deviation: Float64[Tensor, "*batch"]) -> Float64[Tensor, "*batch"]:
         """A bound of what `deviations` exceeds the exact deviation by."""
-        return (self.shrinkage + gamma(16 * (self.outputs + 8))) * deviation + UNDERFLOW
+        widest = torch.maximum(self.weight_scale.amax(), self.bias_scale.amax()).clamp(min=1.0)
+        return (self.shrinkage + gamma(16 * (self.outputs + 8))) * deviation + UNDERFLOW * widest
 
     def ceiling(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P m"]:
         """A crude bound of |W h + b|, for activations up to h and normals up to `FARTHEST`."""

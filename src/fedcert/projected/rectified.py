@@ -8,7 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.numerics import LIBRARY_ULPS, above, rounding_error, up
-from fedcert.projected.layers import FARTHEST, NoisyLayer
+from fedcert.projected.layers import FARTHEST, UNDERFLOW, NoisyLayer
 
 _ROUNDINGS = 4 * LIBRARY_ULPS
 
@@ -37,15 +37,19 @@ class Rectified:
 
 
 def first_activations(layer: NoisyLayer, x: Float64[Tensor, "P p"]) -> Rectified:
-    """The activations of the first layer at a point x: μ = M x + m, t² = Σ_k S_jk² x_k² + s_j²."""
+    """The activations of the first layer at a point x: μ = M x + m, t² = Σ_k S_jk² x_k² + s_j².
+
+    x_k² is rounded up: a large scale would multiply what its underflow loses.
+    """
     terms = layer.weight.shape[-1] + 1
     mean = x @ layer.weight.mT + layer.bias
     magnitude = x.abs() @ layer.weight.abs().mT + layer.bias.abs()
     inexact = x.abs() @ layer.weight_error.mT + layer.bias_error
     square = layer.weight_scale * layer.weight_scale
-    variance = (x * x) @ square.mT + layer.bias_scale * layer.bias_scale
+    variance = up(x * x) @ square.mT + layer.bias_scale * layer.bias_scale
     deviation = up(above(variance, terms + 4).sqrt())
     loose = (layer.shrinkage + rounding_error(8 * (terms + 8), torch.ones_like(deviation))) * deviation
+    loose = loose + UNDERFLOW * layer.weight_scale.amax(-1)
     error = above(rounding_error(terms + 1, magnitude) + inexact + FARTHEST * loose, terms + 8)
     return Rectified(mean, deviation, error)
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.numerics import above, rounding_error, up
+from fedcert.numerics import SMALLEST_NORMAL, above, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def through_relu(
     below, slope, height = (part.unsqueeze(-2) for part in (lines.below, lines.slope, lines.height))
     rising, falling = coefficient.clamp(min=0.0), coefficient.clamp(max=0.0)
     constant = (falling * height).sum(-1)
-    rounded = falling.abs() * slope * lines.widest.unsqueeze(-2)
+    rounded = (falling.abs() * slope + SMALLEST_NORMAL) * lines.widest.unsqueeze(-2)  # it may underflow
     terms = slope.shape[-1] + 4
     inexact = (error * ceiling.unsqueeze(-2)).sum(-1)
     charge = inexact + rounding_error(8, rounded.sum(-1)) + rounding_error(terms, constant.abs())

@@ -17,7 +17,7 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.errors import UnsupportedLayer
 from fedcert.networks import Linear, Network, ReLU
-from fedcert.numerics import down, rounding_error, up
+from fedcert.numerics import SMALLEST_NORMAL, down, rounding_error, up
 from fedcert.properties import Properties
 from fedcert.verifiers.interval import Bounds, affine, layer_parameters, proven, region_bounds
 
@@ -86,7 +86,7 @@ def _backward(
     Coefficients of activations h ≥ 0 may be rounded down. A rounded slope s in [0, 1] is as good as the
     exact one: relu(a) ≤ s a + t on [l, u] for t ≥ max(−s l, (1 − s) u, 0), the ends of a convex function.
     The constants are charged for at the end; the product of a coefficient and a slope counts with
-    the size of the pre-activation that it multiplies.
+    the size of the pre-activation that it multiplies, and so does what it may lose by underflow.
     """
     coefficients = rows
     constant = torch.zeros_like(rows[..., 0])
@@ -113,7 +113,8 @@ def _backward(
         largest = torch.maximum(low.abs(), high.abs())
         falling = lower.clamp(max=0.0)
         constant = constant + (falling * height).sum(-1)
-        magnitude = magnitude + (falling.abs() * (height + slope * largest)).sum(-1)
+        lines = falling.abs() * (height + slope * largest) + SMALLEST_NORMAL * largest
+        magnitude = magnitude + lines.sum(-1)
         coefficients = lower.clamp(min=0.0) * below + falling * slope
     raise UnsupportedLayer("a network without layers")
 
@@ -133,4 +134,4 @@ def _corner(
     pos, neg = positive.flatten(1, 2), negative.flatten(1, 2)
     value = pos @ lower + neg @ upper
     error = rounding_error(2 * lower.shape[-2] + 4, (pos - neg) @ torch.maximum(lower.abs(), upper.abs()))
-    return down(value - error).reshape(*positive.shape[:3], -1)
+    return down(value - error).reshape(*positive.shape[:3], lower.shape[-1])

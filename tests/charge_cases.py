@@ -1,0 +1,443 @@
+"""Ill-conditioned cases: whether a bound of the fast path holds, against exact arithmetic."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from flint import acb, arb
+from fuzz.balls import EXACT, above, accurate, balls, below, dot, exactly, mass, norm, precision, relu, tail
+from fuzz.networks import forward
+from fuzz.pieces import exact_log_moment, exact_second_moment
+from problems import normal, uniform
+from torch import Tensor
+
+from fedcert.box import Box
+from fedcert.certify.projected import lower_bound
+from fedcert.gaussian import tail_lower, tail_upper
+from fedcert.laws import DiagonalGaussian
+from fedcert.networks import Network, mlp
+from fedcert.numerics import exp_down, exp_up, log_down, log_up, sum_down
+from fedcert.projected import bound, spread, tails
+from fedcert.projected.bound import Violation
+from fedcert.projected.centre import LinearForm
+from fedcert.projected.chain import Federation, chained_violation
+from fedcert.projected.chernoff import _exponent
+from fedcert.projected.inversion import Row, characteristic
+from fedcert.projected.layers import NoisyLayer, noisy_layers
+from fedcert.projected.rectified import Rectified, first_activations, log_moment, second_moment
+from fedcert.projected.relaxation import Lines, through_relu
+from fedcert.projected.split import STARTS, least_violation, uniform_split
+from fedcert.projected.spread import rounded_centre
+from fedcert.properties import Properties, linf_robustness
+from fedcert.randomness import stream
+from fedcert.rules import LinearRule, TrimmedMean
+from fedcert.verifiers.interval import IntervalVerifier
+from fedcert.verifiers.linear import LinearVerifier
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+HUGE = 2.0**54  # 2^54 − 1 is no float
+
+
+def vector(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+CANCELLING = vector(*(x for row in permutations([HUGE, -1.0, -HUGE]) for x in row)).view(6, 3)
+"""Rows that add up to −1, in every order; floating point finds 0 for some."""
+
+
+def full(value: float, *shape: int) -> Tensor:
+    return torch.full(shape, value, dtype=torch.float64)
+
+
+ONE = full(1.0, 1, 1)
+
+
+def random(*shape: int) -> Tensor:
+    """The same random numbers every time."""
+    return normal(stream(11, "charges"), *shape)
+
+
+# --- sums, functions, masses -------------------------------------------------------------------------------
+
+
+def sums() -> bool:
+    return all(below(low, arb(-1)) for low in sum_down(CANCELLING).tolist())
+
+
+def exponentials() -> bool:
+    x = random(200)
+    with precision(200):
+        return all(below(low, arb(v).exp()) for v, low in zip(x.tolist(), exp_down(x).tolist(), strict=True))
+
+
+def logarithms() -> bool:
+    x = random(200).exp()
+    with precision(200):
+        return all(below(low, arb(v).log()) for v, low in zip(x.tolist(), log_down(x).tolist(), strict=True))
+
+
+def normal_tails() -> bool:
+    """A relative error of u in z = 30 is one of 900 u in Q(z)."""
+    z = 28 + 4 * uniform(stream(0, "tails"), 50)
+    found = zip(z.tolist(), tail_lower(z).tolist(), tail_upper(z).tolist(), strict=True)
+    truths = [(accurate(lambda v=v: tail(arb(v))), low, high) for v, low, high in found]
+    return all(below(low, truth) and above(high, truth) for truth, low, high in truths)
+
+
+def end_points() -> bool:
+    """(x − μ)/σ, with its error, encloses the exact number."""
+    law, x = DiagonalGaussian(random(50), random(50).abs() + 0.1), random(100)[50:]
+    z, error = law._standardised(x)
+    with precision(200):
+        exact = [(a - m) / s for a, m, s in zip(balls(x), balls(law.loc), balls(law.scale), strict=True)]
+        return all(abs(a - b) <= e for a, b, e in zip(exact, balls(z), balls(error), strict=True))
+
+
+# --- rules ------------------------------------------------------------------------------------------------
+
+
+def image() -> bool:
+    rule = LinearRule(full(1.0, 3, 1))
+    found = [rule.image([Box.point(row[i : i + 1]) for i in range(3)]) for row in CANCELLING]
+    return all(below(box.lower.item(), arb(-1)) and above(box.upper.item(), arb(-1)) for box in found)
+
+
+def trimmed_mean() -> bool:
+    rows = torch.cat([CANCELLING, -CANCELLING])
+    found = [TrimmedMean(3, 0).image([Box.point(row[i : i + 1]) for i in range(3)]) for row in rows]
+    truths = [arb(-1) / 3] * 6 + [arb(1) / 3] * 6
+    pairs = zip(found, truths, strict=True)
+    return all(below(box.lower.item(), truth) and above(box.upper.item(), truth) for box, truth in pairs)
+
+
+def deployed_mass() -> bool:
+    """Means add up to −1, so [−0.5, 0.5] has almost no mass; floating point has them add up to 0."""
+    rule, box = LinearRule(full(1.0, 3, 1)), Box(vector(-0.5), vector(0.5))
+    truth = accurate(lambda: mass(0.5 / (arb(3).sqrt() * 0.01), 1.5 / (arb(3).sqrt() * 0.01)).log())
+    laws = [[DiagonalGaussian(row[i : i + 1], vector(0.01)) for i in range(3)] for row in CANCELLING]
+    return all(below(rule.pushforward(own).log_mass(box).item(), truth) for own in laws)
+
+
+def deployed_scale() -> bool:
+    scales = random(7, 20).abs() + 0.1
+    laws = [DiagonalGaussian(torch.zeros_like(own), own) for own in scales]
+    found = LinearRule(full(1.0, 7, 1)).pushforward(laws)
+    with precision(EXACT):
+        e = arb(found.scale_error)
+        pairs = zip(balls(found.scale), zip(*balls(scales), strict=True), strict=True)
+        return all((s * (1 - e)) ** 2 <= dot(own, own) <= (s * (1 + e)) ** 2 for s, own in pairs)
+
+
+# --- verifiers --------------------------------------------------------------------------------------------
+
+
+def margins(verifier: IntervalVerifier | LinearVerifier, network, theta: Tensor, x: Tensor, d: float) -> bool:
+    """Whether every output plus d is bounded from below by no more than it is, at a point."""
+    C = torch.eye(network.outputs).double().unsqueeze(0)
+    properties = Properties(Box.point(x.unsqueeze(0)), C, full(d, 1, network.outputs))
+    found = verifier.margins(network, Box.point(theta.unsqueeze(0)), properties)[0, 0].tolist()
+    with precision(EXACT):
+        truths = [exactly(value + arb(d)) for value in forward(network, theta, x)]
+        return all(below(low, truth) for low, truth in zip(found, truths, strict=True))
+
+
+def interval() -> bool:
+    theta = torch.cat([CANCELLING.flatten(), full(0.0, 6)])
+    return margins(IntervalVerifier(), mlp(3, 6), theta, full(1.0, 3), 0.5)
+
+
+def underflow() -> bool:
+    """Sixteen products of −2e-324 each, all of them rounded to 0."""
+    theta = torch.cat([full(-2e-162, 16), full(0.0, 1)])
+    return margins(IntervalVerifier(), mlp(16, 1), theta, full(1e-162, 16), 0.0)
+
+
+def constrained(theta: Tensor) -> bool:
+    """Constraints that add up to −1 on outputs of 1, from weights or from biases."""
+    properties = Properties(Box.point(full(1.0, 6, 1)), CANCELLING.unsqueeze(1), full(0.5, 6, 1))
+    found = LinearVerifier().margins(mlp(1, 3), Box.point(theta.unsqueeze(0)), properties)
+    return all(below(low, arb("-0.5")) for low in found.flatten().tolist())
+
+
+def coefficients() -> bool:
+    return constrained(vector(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+
+
+def constants() -> bool:
+    return constrained(vector(0.0, 0.0, 0.0, 1.0, 1.0, 1.0))
+
+
+def underflowing_slope() -> bool:
+    """A slope of some 60 times the least float multiplies a pre-activation of −1e300."""
+    network, c = mlp(1, 2, 1), 1e-20
+    region = Box(vector(-1.0).unsqueeze(0), vector(1e-200).unsqueeze(0))
+    properties = Properties(region, full(1.0, 1, 1, 1), vector(-c).unsqueeze(0))
+    thetas = [vector(1e300, 1.0, 0.0, 2.0, -(1 + k / 100) * 1e-308, c, 0.0) for k in range(20)]
+    found = LinearVerifier().margins(network, Box.point(torch.stack(thetas)), properties).flatten().tolist()
+    return all(below(low, arb(0)) for low in found)
+
+
+def offset_of_a_margin() -> bool:
+    """A margin of 1.2e-16 plus 1: the next float is above the sum."""
+    return margins(LinearVerifier(), mlp(1, 1), vector(1.2e-16, 0.0), vector(1.0), 1.0)
+
+
+def region() -> bool:
+    x = uniform(stream(2, "region"), 50, 1)
+    labels = torch.zeros(50, dtype=torch.int64)
+    for epsilon in (0.001, 0.003):
+        regions = linf_robustness(x, labels, epsilon, classes=2, domain=(-1.0, 2.0)).regions
+        with precision(EXACT):
+            ends = zip(balls(x[:, 0]), regions.lower.tolist(), regions.upper.tolist(), strict=True)
+            e = arb(epsilon)
+            if not all(below(low, v - e) and above(high, v + e) for v, (low,), (high,) in ends):
+                return False
+    return True
+
+
+# --- projected events -------------------------------------------------------------------------------------
+
+
+def exact_layer(weight: Tensor, bias: Tensor, scale: float = 1e-100) -> NoisyLayer:
+    network = mlp(weight.shape[1], len(weight))
+    loc = torch.cat([weight.flatten(), bias])
+    return noisy_layers(network, DiagonalGaussian(loc, torch.full_like(loc, scale)))[0]
+
+
+def layer_product() -> bool:
+    value, error = exact_layer(full(1.0, 3, 1), full(0.0, 3)).product(CANCELLING)
+    return all(abs(v + 1) <= e for v, e in zip(value[:, 0].tolist(), error[:, 0].tolist(), strict=True))
+
+
+def layer_offset() -> bool:
+    value, error = exact_layer(full(0.0, 3, 1), full(1.0, 3)).offset(CANCELLING)
+    return all(abs(v + 1) <= e for v, e in zip(value.tolist(), error.tolist(), strict=True))
+
+
+def layer_deviations(rows: Tensor, scale: Tensor) -> bool:
+    layer = replace(exact_layer(torch.ones_like(scale), full(1.0, len(scale))), weight_scale=scale)
+    found, _ = layer.deviations(rows)
+    with precision(EXACT):
+        columns = [[s * s for s in column] for column in zip(*balls(scale), strict=True)]
+        for row, own in zip(balls(rows), balls(found), strict=True):
+            squares = [b * b for b in row]
+            if any(
+                deviation**2 < dot(squares, column) for deviation, column in zip(own, columns, strict=True)
+            ):
+                return False
+    return True
+
+
+def deviations() -> bool:
+    return layer_deviations(random(30, 40), random(40, 5).abs() + 0.1)
+
+
+def underflowing_rows() -> bool:
+    return layer_deviations(full(1e-170, 1, 1), full(1e99, 1, 1))
+
+
+def first_layer() -> bool:
+    found = first_activations(exact_layer(full(1.0, 1, 3), full(0.0, 1)), CANCELLING)
+    pairs = zip(found.mean[:, 0].tolist(), found.error[:, 0].tolist(), strict=True)
+    return all(abs(mean + 1) <= error for mean, error in pairs)
+
+
+def lines() -> bool:
+    """One unstable neuron a property, at both ends of its range."""
+    ends = random(2000, 1, 2).abs()
+    low, high, A = -ends[..., 0], ends[..., 1], -random(4000, 1, 1)[2000:].abs()
+    slope, constant, error = through_relu(A, torch.zeros_like(A), Lines.of(low, high), high)
+    with precision(EXACT):
+        numbers = zip(*(balls(own.flatten()) for own in (A, slope, constant, error, low, high)), strict=True)
+        return not any(s * x + c - e > a * relu(x) for a, s, c, e, *both in numbers for x in both)
+
+
+def underflowing_lines() -> bool:
+    low, high = vector(-1e300).view(1, 1), vector(3e284).view(1, 1)
+    for k in range(50):
+        A = vector(-(1 + k / 50) * 1e-307).view(1, 1, 1)
+        slope, constant, error = through_relu(A, torch.zeros_like(A), Lines.of(low, high), high)
+        with precision(EXACT):
+            if arb(slope.item()) * arb(-1e300) + arb(constant.item()) - arb(error.item()) > 0:
+                return False
+    return True
+
+
+def second_moments() -> bool:
+    mean, t = random(1, 200) - 1, full(1.0, 1, 200)
+    found = second_moment(mean, t)[0].tolist()
+    truths = [accurate(lambda m=m: exact_second_moment(m, 1.0)) for m in mean[0].tolist()]
+    return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
+
+
+def log_moments() -> bool:
+    mean, c = 3 * random(2, 1, 1, 100)
+    found = log_moment(c, torch.zeros_like(c), mean, full(1.0, 1, 100))[0, 0].tolist()
+    numbers = zip(mean.flatten().tolist(), c.flatten().tolist(), strict=True)
+    truths = [accurate(lambda m=m, v=v: exact_log_moment(m, 1.0, v, 0.0)) for m, v in numbers]
+    return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
+
+
+def exponent() -> bool:
+    """K(λ) = −λ g + λ² (r_b² + s_3²)/2 where no neuron counts."""
+    g, rate, bias, later = 1e6 * random(4, 1, 400).abs()
+    nothing = full(0.0, 1, 400, 1)
+    found = _exponent(LinearForm(g, nothing, nothing, nothing, bias, (later,), ONE), rate)[0].tolist()
+    with precision(EXACT):
+        numbers = zip(*(balls(own[0]) for own in (g, rate, bias, later)), found, strict=True)
+        return all(above(high, -r * a + r * r * (b * b + s * s) / 2) for a, r, b, s, high in numbers)
+
+
+def shifted_form() -> bool:
+    nothing = full(0.0, 1, 1, 1)
+    form = LinearForm(full(1.2e-16, 1, 1), nothing, nothing, nothing, nothing[0], (), ONE)
+    with precision(EXACT):
+        return below(form.shifted(ONE).constant.item(), arb(1) + arb(1.2e-16))
+
+
+def half_space() -> bool:
+    """Outputs of 1 and constraints that add up to −1: violated, were it not for rounding."""
+    outputs = Rectified(full(1.0, 6, 3), full(1e-30, 6, 3), full(0.0, 6, 3))
+    found = bound._gaussian_tails(CANCELLING.unsqueeze(1), outputs, full(0.5, 6, 1))
+    return bool((found == 1).all())
+
+
+def violation_sum() -> bool:
+    found = Violation(vector(1e-17).view(1, 1), vector(0.3)).probability.item()
+    with precision(EXACT):
+        return above(found, arb(0.3) + arb(1e-17))
+
+
+def concentrations() -> bool:
+    u = 25 + 10 * uniform(stream(3, "u"), 300)
+    truths = [accurate(lambda v=v: (-(arb(v) ** 2) / 2).exp()) for v in u.tolist()]
+    found = spread.concentration(u).tolist()
+    return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
+
+
+def noise() -> bool:
+    """√(2/π) Σ δ r + u ‖δ r‖."""
+    (delta, r), u = random(2, 3000, 3).abs(), full(3.0, 3000)
+    found = spread.noise_over_inputs(delta, r.unsqueeze(1), u)[:, 0].tolist()
+    with precision(200):
+        root = (2 / arb.pi()).sqrt()
+        wide = [
+            [a * b for a, b in zip(*own, strict=True)] for own in zip(balls(delta), balls(r), strict=True)
+        ]
+        truths = [root * sum(own, arb(0)) + 3 * norm(*own) for own in wide]
+        return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
+
+
+def total_deviation() -> bool:
+    s = random(100, 60).abs()
+    with precision(200):
+        pairs = zip(tails.total(s).tolist(), balls(s), strict=True)
+        return all(above(high, norm(*own)) for high, own in pairs)
+
+
+def convolution() -> bool:
+    a, b = random(20).abs(), random(30).abs()
+    found = tails._convolve_down(a, b).tolist()
+    with precision(EXACT):
+        x, y = balls(a), balls(b)
+        truths = [sum((x[i] * y[k - i] for i in range(20) if 0 <= k - i < 30), arb(0)) for k in range(49)]
+        return all(below(low, truth) for low, truth in zip(found, truths, strict=True))
+
+
+def characteristic_function() -> bool:
+    """One neuron of mean 0 and no constant: φ is known, and nothing but the library errs."""
+    row = Row(0.0, np.array([1.3]), np.array([0.4]), 0.7, 0.0, 0.0, np.array([0.0]), np.array([1.0]))
+    tau = np.linspace(0.1, 3.0, 40)
+    value, error = characteristic(row, tau)
+    with precision(200):
+        for t, z, e in zip(tau.tolist(), value.tolist(), error.tolist(), strict=True):
+            v, x = arb(t) * arb(1.3), (arb(t) * arb(0.4)) ** 2
+            root = (1 + x).sqrt()
+            zeta = acb(0, v / root)
+            normal_cdf = (-zeta / arb(2).sqrt()).erfc() / 2
+            factor = arb("0.5") + (-v * v / (2 * (1 + x))).exp() * normal_cdf / root
+            exact = factor * (-((arb(t) * arb(0.7)) ** 2) / 2).exp()
+            if abs(exact - acb(z.real, z.imag)) > e:
+                return False
+    return True
+
+
+def narrow() -> tuple[Network, DiagonalGaussian, Properties]:
+    """A network that is 1 everywhere, all but without noise, and constraints that add up to −1."""
+    network = mlp(1, 1, 3)
+    loc = torch.cat([
+        part.flatten() for part in (full(1.0, 1, 1), full(0.0, 1), full(1.0, 3, 1), full(0.0, 3))
+    ])
+    properties = Properties(Box.point(full(1.0, 6, 1)), CANCELLING.unsqueeze(1), full(0.5, 6, 1))
+    return network, DiagonalGaussian(loc, torch.full_like(loc, 1e-40)), properties
+
+
+def linear_forms() -> bool:
+    """Violated for sure, whatever floating point makes of C W."""
+    network, law, properties = narrow()
+    own = noisy_layers(network, law)
+    split = uniform_split(own, len(properties), STARTS[0])
+    return bool((bound.violation(own, properties, split).probability == 1).all())
+
+
+def chained_forms() -> bool:
+    network, law, properties = narrow()
+    own = noisy_layers(network, law)
+    found = chained_violation(Federation(own, [own]), properties, full(5.0, 6), full(1e-8, 6))
+    return bool((found.probability == 1).all())
+
+
+def complement() -> bool:
+    """L ≤ 1 − V for a bound V of the probability of a violation."""
+    law = DiagonalGaussian(vector(0.0, 0.0), vector(1.0, 1.0))
+    properties = Properties(Box.point(full(1.0, 40, 1)), full(1.0, 40, 1, 1), 8 + random(40, 1).abs())
+    violated, _ = least_violation(noisy_layers(mlp(1, 1), law), properties)
+    lower, _ = lower_bound(mlp(1, 1), law, properties)
+    with precision(EXACT):
+        pairs = zip(lower.tolist(), balls(violated.probability), strict=True)
+        return all(below(low, 1 - probability) for low, probability in pairs)
+
+
+def exponentials_from_above() -> bool:
+    x = random(200)
+    with precision(200):
+        return all(above(high, arb(v).exp()) for v, high in zip(x.tolist(), exp_up(x).tolist(), strict=True))
+
+
+def logarithms_from_above() -> bool:
+    x = random(200).exp()
+    with precision(200):
+        return all(above(high, arb(v).log()) for v, high in zip(x.tolist(), log_up(x).tolist(), strict=True))
+
+
+def underflowing_inputs() -> bool:
+    """t ≥ S |x| where x² is no float."""
+    layer = replace(exact_layer(ONE, vector(0.0)), weight_scale=full(1e99, 1, 1))
+    return first_activations(layer, full(1e-170, 1, 1)).deviation.item() >= 1e-71
+
+
+def looseness() -> bool:
+    """The deviations exceed the exact ones by no more than is said."""
+    layer, rows = (
+        replace(exact_layer(full(1.0, 4, 1), full(1.0, 4)), weight_scale=full(0.3, 4, 1)),
+        random(50, 4),
+    )
+    found, _ = layer.deviations(rows)
+    with precision(200):
+        exact = [norm(*row) * arb(0.3) for row in balls(rows)]
+        charged = balls(layer.looseness(found)[:, 0])
+        return all(d - e <= x for d, e, x in zip(balls(found[:, 0]), exact, charged, strict=True))
+
+
+def covered_region() -> bool:
+    """Every point of a region is within the radius of its centre."""
+    ends = random(2, 100, 1)
+    lower, upper = ends.amin(0), ends.amax(0)
+    found = rounded_centre(lower, upper)
+    with precision(EXACT):
+        numbers = zip(*(balls(own[:, 0]) for own in (lower, upper, *found)), strict=True)
+        return all(high - c <= r and c - low <= r for low, high, c, r in numbers)

@@ -1,0 +1,1 @@
+"""Random small problems through the fast path, against rational and ball arithmetic."""

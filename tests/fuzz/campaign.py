@@ -1,0 +1,126 @@
+"""The campaign: so many problems of every kind, in parallel, each with a seed that brings it back."""
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from joblib import Parallel, delayed
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from fedcert.randomness import stream
+from fuzz import certificates, masses, networks, pieces, rules, sums
+from fuzz.verdicts import Verdict
+
+Batch = Callable[[torch.Generator], Iterator[Verdict]]
+
+KINDS: dict[str, tuple[Batch, float]] = {
+    "sums": (sums.sums, 10),
+    "means": (sums.means, 5),
+    "exp, log": (sums.library, 6),
+    "normal tails": (masses.tails, 6),
+    "interval masses": (masses.intervals, 6),
+    "Gaussian masses": (masses.gaussians, 6),
+    "mixture masses": (masses.mixtures, 2),
+    "central boxes": (masses.central, 3),
+    "lattice masses": (masses.lattice, 0.5),
+    "rule images": (rules.image, 8),
+    "pushforwards": (rules.pushforward, 4),
+    "interval verifier": (networks.interval, 7),
+    "merged verifier": (networks.merged, 7),
+    "linear verifier": (networks.linear, 10),
+    "cells of projections": (masses.convolution, 3),
+    "layers": (pieces.layers, 5),
+    "first activations": (pieces.activations, 3),
+    "lines": (pieces.lines, 5),
+    "moments": (pieces.moments, 3),
+    "noise": (pieces.noises, 3),
+    "inversion": (pieces.inversion, 0.5),
+    "cell certificates": (certificates.cells, 2),
+    "box certificates": (certificates.boxes, 0.2),
+    "projected, one layer": (certificates.one_layer, 1),
+    "projected, one neuron": (certificates.hidden, 0.5),
+    "projected, extreme": (certificates.extreme, 1),
+    "projected, deep": (certificates.deep, 0.3),
+}
+"""What is tried, and its share of the campaign in percent, about."""
+TASKS = 16  # for each kind
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one kind of problem came to.
+
+    Attributes:
+        kind: its name.
+        problems: how many were tried.
+        claims: how many of their bounds claim anything.
+        wrong: a seed and a description of each bound that does not hold.
+    """
+
+    kind: str
+    problems: int
+    claims: int
+    wrong: tuple[str, ...]
+
+
+def attempt(kind: str, problems: int, seed: int, task: int = 0) -> Found:
+    """Batches of one kind until so many problems have been tried."""
+    torch.set_num_threads(1)
+    count = claims = number = 0
+    wrong = []
+    while count < problems:
+        for place, verdict in enumerate(KINDS[kind][0](stream(seed, kind, task, number))):
+            count, claims = count + 1, claims + verdict.claims
+            if not verdict.sound:
+                wrong.append(f"stream({seed}, {kind!r}, {task}, {number}), problem {place}: {verdict.what}")
+        number += 1
+    return Found(kind, count, claims, tuple(wrong))
+
+
+def campaign(problems: int, seed: int, jobs: int) -> list[Found]:
+    """All kinds, each in several tasks."""
+    total = sum(share for _, share in KINDS.values())
+    tasks = [
+        (kind, math.ceil(problems * share / total / TASKS), seed, task)
+        for task in range(TASKS)
+        for kind, (_, share) in KINDS.items()
+    ]
+    running = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(attempt)(*own) for own in tasks)
+    found = list(track(running, "fuzzing", len(tasks), console=Console(stderr=True)))
+    return [joined([part for part in found if part.kind == kind]) for kind in KINDS]
+
+
+def joined(parts: Sequence[Found]) -> Found:
+    wrong = tuple(text for part in parts for text in part.wrong)
+    return Found(parts[0].kind, sum(p.problems for p in parts), sum(p.claims for p in parts), wrong)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign, print its table; 1 if any bound is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args(arguments)
+    start = time.perf_counter()
+    found = campaign(options.problems, options.seed, options.jobs)
+    rows = [*found, joined([Found("all", f.problems, f.claims, f.wrong) for f in found])]
+    table = Table("kind", "problems", "with a claim", "unsound")
+    for row in rows:
+        table.add_row(row.kind, f"{row.problems:,}", f"{row.claims:,}", str(len(row.wrong)))
+    console = Console()
+    console.print(table)
+    console.print(f"{time.perf_counter() - start:.0f} s with {options.jobs} processes, seed {options.seed}")
+    for text in rows[-1].wrong[:50]:
+        console.print(text)
+    return 1 if rows[-1].wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

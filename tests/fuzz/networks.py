@@ -1,0 +1,89 @@
+"""Margins of the verifiers, in exact arithmetic at points and corners of their boxes."""
+
+from collections.abc import Iterator
+
+import torch
+from flint import arb
+from oracles import random_points
+from problems import uniform
+from torch import Tensor
+
+from fedcert.box import Box
+from fedcert.networks import Network, mlp
+from fedcert.properties import Properties
+from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verifiers.linear import LinearVerifier
+from fuzz.balls import EXACT, balls, below, dot, exactly, precision, relu
+from fuzz.hostile import anything, choice, widths
+from fuzz.verdicts import Verdict, verdict
+
+BOXES, PROPERTIES, POINTS = 3, 3, 3
+SHAPES = ((1, 1), (2, 2), (4, 1), (1, 1, 1), (2, 2, 1), (1, 3, 2), (2, 2, 2, 1), (1, 2, 1, 1))
+
+
+def boxed(generator: torch.Generator, *shape: int) -> Box:
+    """Boxes around hostile numbers; ends that overflow stay where they were."""
+    center = anything(generator, *shape)
+    half = widths(generator, *shape) * center.abs().clamp(max=1e300)
+    return Box(center - half, center + half)
+
+
+def problem(generator: torch.Generator) -> tuple[Network, Box, Properties]:
+    """A network whose constraints nearly vanish, half of the time, at the middle of the first box."""
+    network = mlp(*choice(generator, *SHAPES))
+    boxes = boxed(generator, BOXES, network.parameters)
+    region = boxed(generator, PROPERTIES, network.inputs)
+    C = anything(generator, PROPERTIES, 2, network.outputs)
+    values = network(boxes.lower[0], region.lower)
+    d = -(C @ values.unsqueeze(-1)).squeeze(-1)
+    hides = (uniform(generator, 1) < 0.5) & torch.isfinite(d)
+    return network, boxes, Properties(region, C, torch.where(hides, d, anything(generator, *d.shape)))
+
+
+def forward(network: Network, theta: Tensor, x: Tensor) -> list[arb]:
+    """f_θ(x), exactly."""
+    h = balls(x)
+    layers = [parameters for parameters in network.unflatten(theta) if parameters]
+    for depth, (weight, bias) in enumerate(layers):
+        rows = zip(balls(weight), balls(bias), strict=True)
+        h = [dot(row, h) + b for row, b in rows]
+        h = [relu(a) for a in h] if depth < len(layers) - 1 else h
+    return h
+
+
+def least_margins(network: Network, box: Box, properties: Properties, p: int, generator) -> list[arb]:
+    """The least of C f_θ(x) + d over some points of the box and the region, exactly."""
+    thetas, xs = (
+        random_points(box, POINTS, generator),
+        random_points(properties.regions[p], POINTS, generator),
+    )
+    C, d = balls(properties.C[p]), balls(properties.d[p])
+    found = []
+    for theta, x in zip([box.lower, *thetas], [properties.regions.lower[p], *xs], strict=True):
+        values = forward(network, theta, x)
+        found.append([exactly(dot(row, values) + own) for row, own in zip(C, d, strict=True)])
+    return [min(column) for column in zip(*found, strict=True)]
+
+
+def checked(generator: torch.Generator, verifier) -> Iterator[Verdict]:
+    """One verdict for each box and property."""
+    network, boxes, properties = problem(generator)
+    margins = verifier.margins(network, boxes, properties).tolist()
+    with precision(EXACT):
+        for b in range(BOXES):
+            for p in range(PROPERTIES):
+                truths = least_margins(network, boxes[b], properties, p, generator)
+                sound = all(below(m, t) for m, t in zip(margins[b][p], truths, strict=True))
+                yield verdict(sound, f"{network} box {b} property {p}", *margins[b][p])
+
+
+def interval(generator: torch.Generator) -> Iterator[Verdict]:
+    yield from checked(generator, IntervalVerifier())
+
+
+def merged(generator: torch.Generator) -> Iterator[Verdict]:
+    yield from checked(generator, MergedIntervalVerifier())
+
+
+def linear(generator: torch.Generator) -> Iterator[Verdict]:
+    yield from checked(generator, LinearVerifier())

@@ -1,0 +1,112 @@
+"""Images and pushforwards of the aggregation rules, in exact arithmetic."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from flint import arb
+from oracles import random_points
+from problems import uniform
+
+from fedcert.box import Box
+from fedcert.errors import InvalidBox, InvalidLaw
+from fedcert.laws import DiagonalGaussian
+from fedcert.rules import CoordinateMedian, LinearRule, TrimmedMean
+from fuzz.balls import EXACT, above, balls, below, dot, exactly, precision
+from fuzz.hostile import anything, between, choice, numbers
+from fuzz.networks import boxed
+from fuzz.verdicts import Verdict, verdict
+
+DIMENSION, TUPLES = 4, 4
+
+
+def random_rule(generator: torch.Generator, clients: int) -> LinearRule | TrimmedMean | CoordinateMedian:
+    kind = choice(generator, "linear", "linear", "trimmed", "median")
+    if kind == "trimmed":
+        return TrimmedMean(clients, int(between(generator, 0, (clients - 1) / 2)))
+    if kind == "median":
+        return CoordinateMedian(clients)
+    weights = anything(generator, clients, choice(generator, 1, DIMENSION))
+    return LinearRule(weights, choice(generator, None, anything(generator, DIMENSION)))
+
+
+def applied(rule: LinearRule | TrimmedMean | CoordinateMedian, thetas: Sequence[Sequence[arb]]) -> list[arb]:
+    """A(θ_1, …, θ_n), exactly."""
+    if isinstance(rule, LinearRule):
+        weights = balls(rule.weights.expand(-1, DIMENSION))
+        start = [arb(0)] * DIMENSION if rule.offset is None else balls(rule.offset)
+        columns = zip(start, zip(*weights, strict=True), zip(*thetas, strict=True), strict=True)
+        return [exactly(v + dot(w, x)) for v, w, x in columns]
+    trimmed = rule.trimmed if isinstance(rule, CoordinateMedian) else rule
+    kept = [sorted(x)[trimmed.trim : trimmed.clients - trimmed.trim] for x in zip(*thetas, strict=True)]
+    return [sum(own, arb(0)) / len(own) for own in kept]
+
+
+def image(generator: torch.Generator) -> Iterator[Verdict]:
+    """Images of boxes contain those of their corners, the extreme ones among them."""
+    clients = int(between(generator, 1, 6))
+    rule = random_rule(generator, clients)
+    for _ in range(TUPLES):
+        boxes = [boxed(generator, DIMENSION) for _ in range(clients)]
+        try:
+            found = rule.image(boxes)
+        except InvalidBox:  # an overflow
+            yield Verdict(True, False)
+            continue
+        points = [[*random_points(box, 2, generator)] for box in boxes]
+        corners = [*zip(*points, strict=True), *extremes(rule, boxes)]
+        low, high = found.lower.tolist(), found.upper.tolist()
+        with precision(EXACT):
+            values = [applied(rule, [balls(theta) for theta in thetas]) for thetas in corners]
+            sound = all(
+                below(low[k], value[k]) and above(high[k], value[k])
+                for value in values
+                for k in range(len(low))
+            )
+        yield verdict(sound, f"{rule.name} of {clients}", *low, *high)
+
+
+def extremes(rule, boxes: Sequence[Box]) -> list[list]:
+    """The two corners at which each coordinate of the image is least and greatest."""
+    if not isinstance(rule, LinearRule):
+        return [[box.lower for box in boxes], [box.upper for box in boxes]]
+    pairs = list(zip(rule.weights.expand(-1, DIMENSION), boxes, strict=True))
+    return [
+        [torch.where(w >= 0, box.lower, box.upper) for w, box in pairs],
+        [torch.where(w >= 0, box.upper, box.lower) for w, box in pairs],
+    ]
+
+
+def pushforward(generator: torch.Generator) -> Iterator[Verdict]:
+    """The exact deployed law is within the stated errors; variances are compared, without a root."""
+    clients = int(between(generator, 1, 6))
+    weights = numbers(generator, choice(generator, "ordinary", "cancelling", "integers"), clients, DIMENSION)
+    rule = LinearRule(weights, choice(generator, None, anything(generator, DIMENSION).clamp(-1e90, 1e90)))
+    size = 10 ** between(generator, -60, 60)
+    style = choice(generator, "ordinary", "cancelling", "integers")
+    laws = [
+        DiagonalGaussian(
+            size * numbers(generator, style, DIMENSION), size * (uniform(generator, DIMENSION) + 1e-9)
+        )
+        for _ in range(clients)
+    ]
+    try:
+        found = rule.pushforward(laws)
+    except InvalidLaw:  # all weights 0
+        yield Verdict(True, False)
+        return
+    assert found.loc_error is not None
+    with precision(EXACT):
+        means = applied(rule, [balls(law.loc) for law in laws])
+        scales = zip(*(balls(law.scale) for law in laws), strict=True)
+        variances = [
+            sum(((w * s) ** 2 for w, s in zip(ws, ss, strict=True)), arb(0))
+            for ws, ss in zip(zip(*balls(weights), strict=True), scales, strict=True)
+        ]
+        for k in range(DIMENSION):
+            loc, scale, error = (arb(t[k].item()) for t in (found.loc, found.scale, found.loc_error))
+            e = arb(found.scale_error)
+            close = abs(means[k] - loc) <= error
+            within = (scale * (1 - e)) ** 2 <= exactly(variances[k]) <= (scale * (1 + e)) ** 2
+            yield verdict(
+                bool(close) and bool(within), "pushforward", found.loc[k].item(), found.scale[k].item()
+            )

@@ -1,0 +1,37 @@
+"""A short campaign, and whether the fuzzer would notice a bound that is wrong."""
+
+import pytest
+from sabotage import everywhere, free, unmoved
+
+from fuzz import campaign
+from fuzz.campaign import KINDS, attempt, main
+
+MANY, FEW = 200, 12
+SLOW = [name for name, (_, share) in KINDS.items() if share <= 2]
+BROKEN = ["sums", "means", "Gaussian masses", "rule images", "interval verifier", "linear verifier", "layers"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_bound_of_a_short_campaign_is_wrong(kind: str) -> None:
+    found = attempt(kind, FEW if kind in SLOW else MANY, seed=5)
+    assert found.wrong == ()
+    assert found.claims > found.problems / 4
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_the_fuzzer_notices_when_rounding_is_not_charged(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere(monkeypatch, "rounding_error", free)
+    for name in ("down", "up"):
+        everywhere(monkeypatch, name, unmoved)
+    assert attempt(kind, MANY, seed=5).wrong
+
+
+def test_the_campaign_fails_if_a_bound_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(campaign, "KINDS", {"sums": KINDS["sums"]})
+    options = ["--problems", "300", "--seed", "3", "--jobs", "1"]
+    assert main(options) == 0
+    everywhere(monkeypatch, "rounding_error", free)
+    assert main(options) == 1
+    assert "stream(3, 'sums', 0," in capsys.readouterr().out

@@ -1,0 +1,165 @@
+"""Each charge of the rounding analysis is needed: without it, an ill-conditioned case is bounded wrongly.
+
+A row of `CHARGES` names what docs/soundness.md charges, how it is taken away, and a case whose bound is
+compared with exact arithmetic: right with the charge, wrong without it. Not in the table is what cannot be
+made to fail, since another charge covers it:
+
+- `down`, `up` and `above` after a charge by Lemma 2, whose factor of two covers one more rounding, and in
+  sums of a few masses or prices, each of which is further from its exact value than the sum's rounding;
+- the five roundings of `_standardised` as far as masses go, and the last charge of `log_mass_lower` and
+  `log_mass_upper`: the tails' 40 u (z² + z + 1) covers them, so the row below is about the end points;
+- γ in `_log_probability` and in `_count`: every mass that they add up is rounded down by more;
+- the charge of `linear_form` and `form` for adding up their constants: each constant is charged for more, so
+  the rows below take away all that their terms were charged for;
+- what a library may err, where the one at hand errs less than it is charged for: `exp_up` and `log_up` are
+  right by `up` alone, and for the Faddeeva function the row below is about φ with no charge at all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import charge_cases as cases
+import pytest
+import torch
+from sabotage import everywhere, uncharged, unmoved
+from torch import Tensor
+
+from fedcert import numerics
+from fedcert.certify import projected as certificates
+from fedcert.numerics import exp_up
+from fedcert.projected import bound, centre, chain, inversion, layers, rectified, relaxation, spread, tails
+from fedcert.rules import linear as linear_rule
+from fedcert.verifiers import linear as backward
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def no_underflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere(monkeypatch, "rounding_error", lambda k, magnitude: numerics.gamma(2 * k) * magnitude)
+
+
+def without(function: str) -> Patch:
+    """`rounding_error` charges nothing in one function."""
+    return lambda monkeypatch: uncharged(monkeypatch, function)
+
+
+def both(function: str) -> Patch:
+    """Neither `rounding_error` in one function nor the step to the next float."""
+
+    def remove(monkeypatch: pytest.MonkeyPatch) -> None:
+        uncharged(monkeypatch, function)
+        everywhere(monkeypatch, "up", unmoved)
+
+    return remove
+
+
+def nothing_above(x: Tensor, roundings: int) -> Tensor:
+    """An `above` that forgets all that was charged."""
+    return torch.zeros_like(x)
+
+
+def changed(module: object, name: str, value: object) -> Patch:
+    return lambda monkeypatch: monkeypatch.setattr(module, name, value)
+
+
+def inward(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("down", "up"):
+        everywhere(monkeypatch, name, unmoved)
+
+
+def nothing_lost(roundings: int) -> float:
+    """A `gamma` that charges nothing."""
+    return 0.0
+
+
+def exp_up_of_all(x: Tensor) -> Tensor:
+    return exp_up(x / (1 - 2.0**-50))
+
+
+def as_it_is(x: Tensor, roundings: int) -> Tensor:
+    """An `above` that stays where it is."""
+    return x
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What is charged, how it is taken away, and a case that is bounded rightly with it alone."""
+
+    name: str
+    remove: Patch
+    case: Callable[[], bool]
+
+
+CHARGES = [
+    Charge("numerics.sum_down: γ Σ|t|", without("sum_down"), cases.sums),
+    Charge("numerics.exp_down: 16 u", without("exp_down"), cases.exponentials),
+    Charge("numerics.log_down: 16 u", without("log_down"), cases.logarithms),
+    Charge("numerics.exp_up: 16 u and up", both("exp_up"), cases.exponentials_from_above),
+    Charge("numerics.log_up: 16 u and up", both("log_up"), cases.logarithms_from_above),
+    Charge("numerics.rounding_error: underflow", no_underflow, cases.underflow),
+    Charge("gaussian._tail: 40 u (z² + z + 1)", without("_tail"), cases.normal_tails),
+    Charge("laws._standardised: five roundings", without("_standardised"), cases.end_points),
+    Charge("rules.LinearRule._combine: image", without("_combine"), cases.image),
+    Charge("rules.LinearRule._combine: mean of the deployed law", without("_combine"), cases.deployed_mass),
+    Charge(
+        "rules.LinearRule.pushforward: scale",
+        changed(linear_rule, "gamma", nothing_lost),
+        cases.deployed_scale,
+    ),
+    Charge("rules.TrimmedMean._mean", without("_mean"), cases.trimmed_mean),
+    Charge("verifiers.interval.affine", without("affine"), cases.interval),
+    Charge("verifiers.linear._corner: coefficients", without("_corner"), cases.coefficients),
+    Charge("verifiers.linear._backward: constants", without("_backward"), cases.constants),
+    Charge(
+        "verifiers.linear._backward: underflow",
+        changed(backward, "SMALLEST_NORMAL", 0.0),
+        cases.underflowing_slope,
+    ),
+    Charge("verifiers.linear.margins: down", changed(backward, "down", unmoved), cases.offset_of_a_margin),
+    Charge("properties.linf_robustness: down, up", inward, cases.region),
+    Charge("projected.layers.product", without("product"), cases.layer_product),
+    Charge("projected.layers.offset", without("offset"), cases.layer_offset),
+    Charge("projected.layers.deviations: above", changed(layers, "above", as_it_is), cases.deviations),
+    Charge("projected.layers.deviations: underflow", changed(layers, "up", unmoved), cases.underflowing_rows),
+    Charge("projected.layers.looseness", changed(layers, "gamma", nothing_lost), cases.looseness),
+    Charge(
+        "projected.rectified.first_activations: underflow",
+        changed(rectified, "up", unmoved),
+        cases.underflowing_inputs,
+    ),
+    Charge("projected.rectified.first_activations", without("first_activations"), cases.first_layer),
+    Charge("projected.rectified.second_moment", without("second_moment"), cases.second_moments),
+    Charge("projected.rectified.log_moment", without("log_moment"), cases.log_moments),
+    Charge("projected.relaxation.through_relu", without("through_relu"), cases.lines),
+    Charge(
+        "projected.relaxation: underflow",
+        changed(relaxation, "SMALLEST_NORMAL", 0.0),
+        cases.underflowing_lines,
+    ),
+    Charge(
+        "projected.spread.concentration: 1 − 2^-50",
+        changed(spread, "exp_up", exp_up_of_all),
+        cases.concentrations,
+    ),
+    Charge("projected.spread.noise_over_inputs: above", changed(spread, "above", as_it_is), cases.noise),
+    Charge("projected.spread.rounded_centre: up", changed(spread, "up", unmoved), cases.covered_region),
+    Charge("projected.centre.linear_form", changed(centre, "above", nothing_above), cases.linear_forms),
+    Charge("projected.chain.form", changed(chain, "above", nothing_above), cases.chained_forms),
+    Charge("projected.centre.shifted: down", changed(centre, "down", unmoved), cases.shifted_form),
+    Charge("projected.chernoff._exponent", without("_exponent"), cases.exponent),
+    Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
+    Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
+    Charge("projected.tails._convolve_down", changed(tails, "gamma", nothing_lost), cases.convolution),
+    Charge("projected.bound._gaussian_tails", without("_gaussian_tails"), cases.half_space),
+    Charge("certify.projected.lower_bound: down", changed(certificates, "down", unmoved), cases.complement),
+    Charge("projected.bound.probability: up", changed(bound, "up", unmoved), cases.violation_sum),
+]
+
+
+@pytest.mark.parametrize("charge", CHARGES, ids=[charge.name for charge in CHARGES])
+def test_a_bound_is_right_with_a_charge_and_wrong_without_it(
+    charge: Charge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert charge.case()
+    charge.remove(monkeypatch)
+    assert not charge.case()
