@@ -15,7 +15,7 @@ from torch import Tensor
 from fedcert import tensorfile
 from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate, UnreadableFile
-from fedcert.tensorfile import Limits
+from fedcert.tensorfile import Arrays, Limits
 
 FORMAT = "fedcert-certificate"
 VERSION = "1"
@@ -37,7 +37,13 @@ def write_container(path: Path, claim: Mapping[str, Any], tensors: Mapping[str, 
 
 def read_container(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The claim and the tensors of a certificate file; one that was changed or is foreign raises."""
-    metadata, tensors = read_safetensors(path)
+    claim, arrays = read_claim(path)
+    return claim, {name: torch.tensor(array) for name, array in arrays.items()}
+
+
+def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """The claim and the tensors, as numpy's arrays."""
+    metadata, arrays = read_arrays(path)
     if metadata.get("format") != FORMAT:
         raise InvalidCertificate(f"{path}: not a fedcert certificate")
     if metadata.get("version") != VERSION:
@@ -46,7 +52,7 @@ def read_container(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
             " use the fedcert version that wrote it"
         )
     header = {name: metadata.get(name, "") for name in ("format", "version", "claim")}
-    if set(metadata) != {*header, "digest"} or metadata["digest"] != digest(header, tensors):
+    if set(metadata) != {*header, "digest"} or metadata["digest"] != digest(header, arrays):
         raise InvalidCertificate(f"{path}: the file was changed since it was written: its digest differs")
     if len(header["claim"]) > LONGEST_CLAIM:
         raise InvalidCertificate(f"{path}: a claim of {len(header['claim'])} characters")
@@ -56,13 +62,12 @@ def read_container(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         raise InvalidCertificate(f"{path}: the claim is no JSON ({error})") from error
     if not isinstance(claim, dict):
         raise InvalidCertificate(f"{path}: the claim is no JSON object")
-    return claim, tensors
+    return claim, arrays
 
 
-def read_safetensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """The metadata and tensors of a safetensors file; nothing in it is executed."""
+def read_arrays(path: Path) -> tuple[dict[str, str], Arrays]:
+    """The metadata and tensors of a safetensors file within limits; nothing in it is executed."""
     try:
-        metadata, arrays = tensorfile.read(path, LIMITS)
+        return tensorfile.read(path, LIMITS)
     except UnreadableFile as error:
         raise InvalidCertificate(str(error)) from error
-    return metadata, {name: torch.tensor(array) for name, array in arrays.items()}

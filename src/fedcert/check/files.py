@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from fedcert.check.document import Array, Client, Document, Layer, Properties, Rule, require, shaped
-from fedcert.container import read_container, read_safetensors
+from fedcert.container import read_arrays, read_claim
 from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate
 
@@ -26,9 +25,9 @@ def read(path: Path, messages: Path) -> Document:
         path: of the certificate.
         messages: the folder of the messages.
     """
-    claim, tensors = read_container(path)
+    claim, arrays = read_claim(path)
     try:
-        return _parse(claim, tensors, messages)
+        return _parse(claim, arrays, messages)
     except InvalidCertificate as error:
         raise InvalidCertificate(f"{path}: {error}") from error
     except (KeyError, TypeError) as error:
@@ -38,19 +37,18 @@ def read(path: Path, messages: Path) -> Document:
 FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witness"}
 
 
-def _parse(claim: dict[str, Any], tensors: dict[str, Tensor], messages: Path) -> Document:
+def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> Document:
     require(set(claim) == FIELDS, f"the claim has the fields {sorted(claim)}, not {sorted(FIELDS)}")
     require(claim["kind"] in KINDS, f"a claim of the kind {claim['kind']!r}")
     require(isinstance(claim["events"], str), "the family of events has no name")
-    asked = {name: tensors.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
+    asked = {name: arrays.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
     known = {"lower", "upper", "rule.weights", "rule.offset", *(f"properties.{name}" for name in asked)}
-    stray = [name for name in tensors if name not in known and not name.startswith("witness.")]
+    stray = [name for name in arrays if name not in known and not name.startswith("witness.")]
     require(not stray, f"tensors {stray} have no place in a certificate")
-    chosen = {n.removeprefix("witness."): t for n, t in tensors.items() if n.startswith("witness.")}
+    chosen = {n.removeprefix("witness."): t for n, t in arrays.items() if n.startswith("witness.")}
     present = {name: tensor for name, tensor in asked.items() if tensor is not None}
     require(claim["properties"] == digest({}, present), "the properties are not those that were certified")
     require(claim["witness"] == digest({}, chosen), "the witness is not the one that was saved")
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     network = _network(claim["network"])
     dimension = sum(layer.outputs * (layer.inputs + 1) for layer in network)
     rule = _rule(claim["rule"], arrays, dimension)
@@ -64,9 +62,8 @@ def _parse(claim: dict[str, Any], tensors: dict[str, Tensor], messages: Path) ->
         require(
             bool(((above >= bound) & (above <= 1)).all()), "an upper bound below the lower one or above 1"
         )
-    witness = {name: tensor.numpy() for name, tensor in chosen.items()}
     clients = _clients(claim["messages"], messages, rule.clients, dimension)
-    return Document(claim["kind"], claim["events"], rule, network, clients, properties, bound, above, witness)
+    return Document(claim["kind"], claim["events"], rule, network, clients, properties, bound, above, chosen)
 
 
 def _natural(value: Any, least: int, what: str) -> int:
@@ -145,11 +142,11 @@ def _clients(listed: Any, folder: Path, count: int, dimension: int) -> tuple[Cli
     wanted = {entry["digest"] for entry in listed}
     found: dict[str, Client] = {}
     for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else []:
-        metadata, tensors = read_safetensors(path)
+        metadata, arrays = read_arrays(path)
         metadata.pop("digest", None)  # of all the rest
-        name = digest(metadata, tensors)
+        name = digest(metadata, arrays)
         if name in wanted:
-            found[name] = _client(metadata, tensors, dimension)
+            found[name] = _client(metadata, arrays, dimension)
     for entry in listed:
         require(
             entry["digest"] in found,
@@ -160,12 +157,11 @@ def _clients(listed: Any, folder: Path, count: int, dimension: int) -> tuple[Cli
     return tuple(found[entry["digest"]] for entry in listed)
 
 
-def _client(metadata: dict[str, str], tensors: dict[str, Tensor], dimension: int) -> Client:
+def _client(metadata: dict[str, str], arrays: dict[str, Array], dimension: int) -> Client:
     name = metadata.get("client", "")
     try:
         for field, value in MESSAGE.items():
             require(metadata.get(field) == value, f"{field} {metadata.get(field)!r} is not {value!r}")
-        arrays = {key: tensor.numpy() for key, tensor in tensors.items()}
         loc = shaped("law.loc", arrays.get("law.loc"), np.float64, dimension)
         scale = shaped("law.scale", arrays.get("law.scale"), np.float64, dimension)
         low = shaped("cells.lower", arrays.get("cells.lower"), np.float64, None, dimension)
