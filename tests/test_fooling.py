@@ -29,7 +29,6 @@ from fedcert.verifiers.linear import LinearVerifier
 VERIFIERS = [IntervalVerifier(), MergedIntervalVerifier(), LinearVerifier()]
 CANCELLING = {fooling.name: fooling for fooling in cancelling()}
 NEAR_ZERO = {fooling.name: fooling for fooling in map(near_zero, range(3))}
-PLANTED = {fooling.name: fooling for fooling in map(planted, range(2))}
 
 
 def proofs(fooling: Fooling) -> list[Tensor]:
@@ -103,10 +102,10 @@ def test_a_margin_of_a_millionth_is_proven(seed: int) -> None:
     assert all(certificate.lower.item() > 0.9 for certificate in wide[2:])
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_counterexample_planted_in_training_is_not_overlooked(name: str) -> None:
+@pytest.mark.parametrize("seed", range(2))
+def test_a_counterexample_planted_in_training_is_not_overlooked(seed: int) -> None:
     """Attacks overlook it, verifiers prove most of what is around it, and nobody the tile it is in."""
-    fooling = PLANTED[name]
+    fooling = planted(seed)
     theta = fooling.laws[0].loc.unsqueeze(0)
     assert ProjectedGradient().survives(fooling.network, theta, whole_square()).all()
     assert fooling.unsafe.any()
