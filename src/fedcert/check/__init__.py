@@ -31,10 +31,12 @@ class Report:
     @property
     def failures(self) -> tuple[int, ...]:
         """The properties of which less was proven than is claimed."""
-        below = [own.lower < claimed for own, claimed in zip(self.proved, self.document.lower, strict=True)]
+        below = [
+            not own.lower >= claimed for own, claimed in zip(self.proved, self.document.lower, strict=True)
+        ]
         above = [False] * len(below)
         if self.document.upper is not None:
-            above = [own.upper > c for own, c in zip(self.proved, self.document.upper, strict=True)]
+            above = [not own.upper <= c for own, c in zip(self.proved, self.document.upper, strict=True)]
         return tuple(p for p, failed in enumerate(zip(below, above, strict=True)) if any(failed))
 
     @property

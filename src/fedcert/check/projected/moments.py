@@ -14,10 +14,15 @@ def below(z: arb) -> arb:
 
 def second_moment(mean: arb, deviation: arb) -> arb:
     """E h² = (μ² + t²) Φ(ν) + μ t φ(ν), ν = μ/t; at the upper ends of μ and t, since it grows with both."""
-    mu, t = mean.upper(), deviation.upper()
+    _, second = moments(mean.upper(), deviation.upper())
+    return second
+
+
+def moments(mu: arb, t: arb) -> tuple[arb, arb]:
+    """E h = μ Φ(ν) + t φ(ν) and E h², ν = μ/t."""
     nu = mu / t
-    density = (-nu * nu / 2).exp() / (2 * arb.pi()).sqrt()
-    return (mu * mu + t * t) * below(nu) + mu * t * density
+    share, density = below(nu), (-nu * nu / 2).exp() / (2 * arb.pi()).sqrt()
+    return mu * share + t * density, (mu * mu + t * t) * share + mu * t * density
 
 
 def log_moment(linear: arb, quadratic: arb, mean: arb, deviation: arb) -> arb | None:
