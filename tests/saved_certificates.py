@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 from federated_problems import Federated
 from torch import Tensor
@@ -11,10 +12,13 @@ from fedcert.artifact import save_certificate
 from fedcert.certificate import Certificate
 from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
 from fedcert.certify.projected_transported import certify_projected
+from fedcert.check.document import Client, Document, Layer, Rule
+from fedcert.check.document import Properties as Asked
 from fedcert.container import read_container, write_container
 from fedcert.digest import digest
 from fedcert.events.cells import Cells
 from fedcert.message import Message
+from fedcert.networks import Linear
 from fedcert.projected.tails import Cells as Counted
 from fedcert.projected.tails import Limit, Product, Projections
 from fedcert.properties import Properties
@@ -63,6 +67,36 @@ def retold(path: Path, change: Callable[[Tensors], Tensors]) -> Path:
 
 
 def demanding(tensors: Tensors) -> Tensors:
-    """Claims that nothing can meet, so that whatever is proven shows: lower 1, upper equal to it."""
-    changed = {**tensors, "lower": torch.ones_like(tensors["lower"])}
-    return changed | ({"upper": torch.ones_like(tensors["upper"])} if "upper" in tensors else {})
+    """Claims that are not trivial, so that all that holds of each property is proven and shows."""
+    half = torch.full_like(tensors["lower"], 0.5)
+    return {**tensors, "lower": half} | ({"upper": half} if "upper" in tensors else {})
+
+
+def as_document(problem: Federated, properties: Properties | None = None) -> Document:
+    """What the checker reads of a federation, without a file and a witness."""
+    rule = problem.rule
+    offset = getattr(rule, "offset", None)
+    nothing = np.zeros((0, problem.network.parameters))
+    clients = tuple(
+        Client(
+            f"client {i}", law.components[0].loc.numpy(), law.components[0].scale.numpy(), nothing, nothing
+        )
+        for i, law in enumerate(problem.laws)
+    )
+    layers = tuple(
+        Layer(layer.inputs, layer.outputs) if isinstance(layer, Linear) else Layer(0, 0)
+        for layer in problem.network.layers
+    )
+    asked = properties or problem.properties(torch.zeros_like(problem.C[..., 0]))
+    arrays = (asked.regions.lower, asked.regions.upper, asked.C, asked.d)
+    return Document(
+        "direct",
+        "projected",
+        Rule(rule.name, rule.clients, rule.weights.numpy(), None if offset is None else offset.numpy(), 0),
+        layers,
+        clients,
+        Asked(*(array.numpy() for array in arrays)),
+        np.ones(len(asked)),
+        None,
+        {},
+    )

@@ -11,7 +11,7 @@ from fedcert.check.document import Array
 from fedcert.check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert.check.projected.inversion import Row, lower_tail
 from fedcert.check.projected.layers import RandomLayer, Unproven, largest, root, square_root, unit
-from fedcert.check.projected.moments import below, exponent, moments
+from fedcert.check.projected.moments import exponent, moments
 from fedcert.check.projected.movement import Moved, movement
 
 TAIL_RATES = (1.0, 0.85, 1.2, 0.7, 1.5, 0.5)  # multiples of the rate that is best for a Gaussian
@@ -96,6 +96,9 @@ def violation(
     """
     if only is not None:
         region = replace(region, C=region.C[only : only + 1], d=region.d[only : only + 1])
+    certain = [known for known in settled(region) if known is not None]
+    if len(certain) == len(region.d):
+        return certain, ZERO
     u = [width(f) for f in choices.movement.tolist()]
     moving = [arb(f) for f in choices.movement.tolist()]
     deviating = [arb(f) for f in choices.deviation.tolist()]
@@ -105,8 +108,8 @@ def violation(
         margin = region.C @ mean + region.d - movement(region.C, layers, region.radius, (), u[0])
         spread = root((region.C * region.C) @ (deviation * deviation))
         found = [
-            sure if sure is not None else tail(m / s)
-            for sure, m, s in zip(settled(region), margin, spread, strict=True)
+            known if known is not None else tail(m / s)
+            for known, m, s in zip(settled(region), margin, spread, strict=True)
         ]
         return found, constraints * moving[0]
     moved = Moved(movement(unit(layers[0].outputs), layers[:1], region.radius, (), u[0]), choices.sign[0])
@@ -244,8 +247,6 @@ def _rough(form: Form, r: int) -> tuple[arb, arb]:
     centre = form.constant[r]
     variance = sum((own[r] * own[r] for own in form.later), form.bias_noise[r] * form.bias_noise[r])
     for A, noise, mu, t in zip(form.coefficient[r], form.noise[r], form.mean[r], form.scale, strict=True):
-        first, second = moments(mu, t)
-        least = t * below(mu / t) / 2  # where the difference of squares cancels
-        spread = largest(second - first * first, least * least)
+        first, second, spread = moments(mu, t)
         centre, variance = centre + A * first, variance + A * A * spread + noise * noise * second
     return centre.mid(), variance.mid().sqrt().mid()
