@@ -57,7 +57,7 @@ def _choices(split: Split, known: Known | None) -> Choices:
         chosen[f"slope.{place}"] = hidden.lines.slope
         chosen[f"rate.{place}"] = hidden.rate
         chosen[f"mean_rate.{place}"] = hidden.mean_rate
-    return chosen
+    return _finite(chosen)
 
 
 TRIALS: tuple[tuple[Reference, float, float], ...] = (
@@ -112,7 +112,12 @@ def _chained_choices(
         chosen[f"slope.{place}"] = lines.slope
         centre = Static().middle(ranges)[0] if static else torch.zeros_like(ranges.mean)
         chosen[f"reference.{place}"] = centre
-    return chosen
+    return _finite(chosen)
+
+
+def _finite(choices: Choices) -> Choices:
+    """The choices, with 0 for what is not finite: it belongs to a bound that proves nothing anyway."""
+    return {name: tensor.nan_to_num(0.0, 0.0, 0.0) for name, tensor in choices.items()}
 
 
 def sign(spread: Spread) -> Tensor:

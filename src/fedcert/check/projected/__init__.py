@@ -12,7 +12,7 @@ from fedcert.check.parallel import over_properties
 from fedcert.check.projected.chain import ChainChoices, chained_violation
 from fedcert.check.projected.exact import Choices, Region, violation
 from fedcert.check.projected.layers import RandomLayer, Unproven, deployed, own, shares
-from fedcert.check.projected.tails import Projections
+from fedcert.check.projected.tails import MOST_CELLS, Projections
 from fedcert.progress import Tracker
 
 PRECISION = 64
@@ -96,7 +96,7 @@ def _transported(document: Document, properties: Sequence[int]) -> list[Proved]:
     count = len(document.properties)
     method = document.tensor("method", np.uint8, count)
     projections = Projections(int(document.tensor("cells", np.int32, 1)[0]))
-    require(projections.cells >= 0, "a negative number of cells")
+    require(0 <= projections.cells <= MOST_CELLS, f"{projections.cells} cells a client")
     found = []
     for p in properties:
         chain = witness.chain(p, int(method[p]))
@@ -142,7 +142,7 @@ class _Witness:
             self.document.tensor(f"{self.prefix}sign.{place}", np.int8, count, width)[p]
             for place, width in enumerate(self.widths[:-1])
         ]
-        require(all(bool((abs(sign) <= 1).all()) for sign in signs), "a sign is not −1, 0 or 1")
+        require(all(bool(np.isin(sign, (-1, 0, 1)).all()) for sign in signs), "a sign is not −1, 0 or 1")
         return signs
 
     def _slopes(self, name: str, p: int, start: int) -> list[Array]:

@@ -82,6 +82,9 @@ def chained_violation(
         choices: any choices.
         projections: how sums of the clients' projections are bounded.
     """
+    certain = [known for known in settled(region) if known is not None]
+    if len(certain) == len(region.d):
+        return certain, ZERO
     chain = _Chain(layers, clients, region, choices, projections)
     for depth in range(len(layers) - 1):
         chain.add_layer(depth)

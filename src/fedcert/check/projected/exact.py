@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import arb, arb_mat
-from scipy.special import ndtr
 
 from fedcert.check.balls import ONE, ZERO, Balls, exact, tail
 from fedcert.check.document import Array
 from fedcert.check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert.check.projected.inversion import Row, lower_tail
-from fedcert.check.projected.layers import RandomLayer, Unproven, largest, root, unit
-from fedcert.check.projected.moments import exponent
+from fedcert.check.projected.layers import RandomLayer, Unproven, largest, root, square_root, unit
+from fedcert.check.projected.moments import exponent, moments
 from fedcert.check.projected.movement import Moved, movement
 
 TAIL_RATES = (1.0, 0.85, 1.2, 0.7, 1.5, 0.5)  # multiples of the rate that is best for a Gaussian
+LEAST_RATE, MOST_RATE = arb(0.1), arb(50)  # in units of 1 / deviation
+LEAST_UNIT = 1e-9  # of the constant: where hardly anything is random, any large rate will do
 SMALL_ENOUGH = 1e-18  # a tail that no other rate needs to improve
 WORTH_INVERTING = 1e-10
 HOPELESS = 6.0  # deviations below zero of a mean
@@ -95,6 +96,9 @@ def violation(
     """
     if only is not None:
         region = replace(region, C=region.C[only : only + 1], d=region.d[only : only + 1])
+    certain = [known for known in settled(region) if known is not None]
+    if len(certain) == len(region.d):
+        return certain, ZERO
     u = [width(f) for f in choices.movement.tolist()]
     moving = [arb(f) for f in choices.movement.tolist()]
     deviating = [arb(f) for f in choices.deviation.tolist()]
@@ -104,8 +108,8 @@ def violation(
         margin = region.C @ mean + region.d - movement(region.C, layers, region.radius, (), u[0])
         spread = root((region.C * region.C) @ (deviation * deviation))
         found = [
-            settled if settled is not None else tail(m / s)
-            for settled, m, s in zip(settled(region), margin, spread, strict=True)
+            known if known is not None else tail(m / s)
+            for known, m, s in zip(settled(region), margin, spread, strict=True)
         ]
         return found, constraints * moving[0]
     moved = Moved(movement(unit(layers[0].outputs), layers[:1], region.radius, (), u[0]), choices.sign[0])
@@ -211,9 +215,12 @@ def _exponent(form: Form, r: int, rate: arb) -> arb | None:
 def row_tail(form: Form, r: int) -> arb:
     """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion."""
     centre, spread = _rough(form, r)
-    best, least = min(max(centre / spread, 0.1), 50.0), ONE
+    if not (centre.is_finite() and spread.is_finite() and spread > 0):
+        return ONE
+    best, least = min(max((centre / spread).mid(), LEAST_RATE), MOST_RATE), ONE
+    unit = largest(spread, LEAST_UNIT * (1 + abs(form.constant[r])))
     for factor in TAIL_RATES:
-        K = _exponent(form, r, arb(factor * best / spread))
+        K = _exponent(form, r, (factor * best / unit).mid())
         if K is not None:
             least = min(least, K.exp().upper())
         if least < SMALL_ENOUGH:
@@ -221,7 +228,7 @@ def row_tail(form: Form, r: int) -> arb:
     if least < WORTH_INVERTING or centre < -HOPELESS * spread:
         return least
     last, *between = [own[r] for own in form.later] or [ZERO]
-    reflected = sum((s**2 for s in between), ZERO).sqrt()
+    reflected = square_root(sum((s * s for s in between), ZERO))
     row = Row(
         form.constant[r],
         form.coefficient[r].tolist(),
@@ -235,16 +242,11 @@ def row_tail(form: Form, r: int) -> arb:
     return largest(min(least, lower_tail(row, centre, spread).upper()), ZERO)
 
 
-def _rough(form: Form, r: int) -> tuple[float, float]:
-    """Mean and deviation of a form in plain floating point: they only choose rates and steps."""
-    A, noise, mu, t = (
-        np.array([float(v.mid()) for v in balls])
-        for balls in (form.coefficient[r], form.noise[r], form.mean[r], form.scale)
-    )
-    nu = mu / t
-    density, share = np.exp(-nu * nu / 2) / np.sqrt(2 * np.pi), ndtr(nu)
-    first, second = mu * share + t * density, (mu**2 + t**2) * share + mu * t * density
-    spread = np.maximum(second - first**2, (t * share / 2) ** 2)
-    later = sum(float(own[r].mid()) ** 2 for own in (form.bias_noise, *form.later))
-    centre = float(form.constant[r].mid()) + float((A * first).sum())
-    return centre, float(np.sqrt((A**2 * spread + noise**2 * second).sum() + later))
+def _rough(form: Form, r: int) -> tuple[arb, arb]:
+    """Mean and deviation of a form, roughly, as exact numbers: they only choose rates and steps."""
+    centre = form.constant[r]
+    variance = sum((own[r] * own[r] for own in form.later), form.bias_noise[r] * form.bias_noise[r])
+    for A, noise, mu, t in zip(form.coefficient[r], form.noise[r], form.mean[r], form.scale, strict=True):
+        first, second, spread = moments(mu, t)
+        centre, variance = centre + A * first, variance + A * A * spread + noise * noise * second
+    return centre.mid(), variance.mid().sqrt().mid()

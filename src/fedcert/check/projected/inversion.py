@@ -7,7 +7,6 @@ within 2 Q(|μ_k|/t_k) of that of a constant 0, or of a Gaussian, since two numb
 most.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,17 +69,17 @@ class Row:
         return missed.exp() - 1
 
 
-def lower_tail(row: Row, centre: float, spread: float) -> arb:
+def lower_tail(row: Row, centre: arb, spread: arb) -> arb:
     """An upper bound of Pr(Y ≤ 0).
 
     Args:
         row: Y.
         centre: the mean of Y, roughly.
-        spread: its deviation, roughly; both only choose the step.
+        spread: its deviation > 0, roughly; both are exact numbers that only choose the step.
     """
-    if not (math.isfinite(centre) and 0 < spread < math.inf and row.bias_noise > 0):
+    if not row.bias_noise > 0:
         return ONE
-    step = arb(2 * math.pi / (abs(centre) + 10 * spread))
+    step = (2 * arb.pi() / (abs(centre) + 10 * spread)).mid()
     terms = _enough_terms(row, step)
     series = sum(
         (characteristic(row, (k + arb(0.5)) * step).imag / (k + arb(0.5)) for k in range(terms)), ZERO
@@ -100,10 +99,10 @@ def characteristic(row: Row, tau: arb) -> acb:
     value = acb(real, phase).exp() / shrunk.sqrt()
     for nu, a, r in row.changing:
         value = value * rectified(nu, tau * a, tau * tau * r)
-    if row.reflected != 0:
+    if not row.reflected == 0:  # noqa: SIM201 - a ball around 0 is neither
         x = tau * row.reflected / arb(2).sqrt()
         value = value * (-x * x).exp() * acb(0, x).erfc()
-    if row.last != 0:
+    if not row.last == 0:  # noqa: SIM201
         value = value * rectified(ZERO, -tau * row.last, ZERO)
     error = ZERO.union(row.stable_error).union(-row.stable_error)
     return value + acb(error, error)
@@ -140,13 +139,13 @@ def _enough_terms(row: Row, step: arb) -> int:
     return min(terms, MOST_TERMS)
 
 
-def _beyond(row: Row, width: arb, spread: float) -> arb:
+def _beyond(row: Row, width: arb, spread: arb) -> arb:
     """Pr(Y < −w) at most, by Markov's inequality: E e^(λ s |Z|) ≤ 2 e^(λ² s²/2), max(Z, 0) ≤ |Z|."""
     variance = row.bias_noise**2 + row.reflected**2 + row.last**2
-    doubled = 2 ** sum(s != 0 for s in (row.reflected, row.last))
+    doubled = 2 ** sum(not s == 0 for s in (row.reflected, row.last))  # noqa: SIM201
     least = ONE
     for c in RATES:
-        rate = arb(c / spread)
+        rate = (c / spread).mid()
         found = exponent(rate, row.constant, row.coefficient, row.noise, variance, row.mean, row.scale)
         if found is not None:
             least = min(least, (doubled * (found - rate * width).exp()).upper())

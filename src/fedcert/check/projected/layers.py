@@ -60,11 +60,12 @@ def unit(size: int) -> Balls:
     return rows
 
 
-def _square_root(v: arb) -> arb:
+def square_root(v: arb) -> arb:
+    """√v of a number v ≥ 0, whose ball may reach below 0."""
     return v.sqrt() if v >= 0 else ZERO.union(v.upper().sqrt())
 
 
-_square_roots = np.frompyfunc(_square_root, 1, 1)
+_square_roots = np.frompyfunc(square_root, 1, 1)
 
 
 def root(balls: Balls) -> Balls:

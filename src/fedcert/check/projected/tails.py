@@ -12,11 +12,12 @@ from itertools import pairwise
 from flint import arb, arb_poly
 
 from fedcert.check.balls import ONE, ZERO, float_up, interval_mass, tail
-from fedcert.check.projected.layers import largest
+from fedcert.check.projected.layers import largest, square_root
 
 REACH = 8  # deviations of a projection that the cells cover
 COUNTED_FROM = 1e-10
 MOST_COUNTED = 32  # clients
+MOST_CELLS = 2**14  # a client
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Projections:
         """1 − Σ over tuples with (Σ_i k_i) Δ ≥ −g of Π_i p_{i,k_i}."""
         step, sums, lowest = self.step(deviations), arb_poly([1]), 0
         for s in deviations:
+            if s == 0:  # always in the cell [0, Δ)
+                continue
             first = math.ceil(float_up(REACH * s / step))
             edges = [k * step / s for k in range(-first, first + 1)]
             masses = [interval_mass(a, b) for a, b in pairwise(edges)]
@@ -79,4 +82,4 @@ class Projections:
 
 def total(deviations: Sequence[arb]) -> arb:
     """√Σ_i s_i²."""
-    return sum((s * s for s in deviations), ZERO).sqrt()
+    return square_root(sum((s * s for s in deviations), ZERO))

@@ -1,0 +1,102 @@
+"""Projected certificates of random federations as files, and the same files retold with other contents."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from federated_problems import Federated
+from torch import Tensor
+
+from fedcert.artifact import save_certificate
+from fedcert.certificate import Certificate
+from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
+from fedcert.certify.projected_transported import certify_projected
+from fedcert.check.document import Client, Document, Layer, Rule
+from fedcert.check.document import Properties as Asked
+from fedcert.container import read_container, write_container
+from fedcert.digest import digest
+from fedcert.events.cells import Cells
+from fedcert.message import Message
+from fedcert.networks import Linear
+from fedcert.projected.tails import Cells as Counted
+from fedcert.projected.tails import Limit, Product, Projections
+from fedcert.properties import Properties
+
+Tensors = dict[str, Tensor]
+PROJECTIONS: dict[str, Projections] = {"limit": Limit(), "product": Product(), "cells": Counted(64)}
+KINDS = ("local", "direct", *PROJECTIONS)
+
+
+def certified(problem: Federated, properties: Properties, kind: str) -> Certificate:
+    """The fast path's certificate: local, direct, or transported by one of `PROJECTIONS`."""
+    if kind == "local":
+        return certify_projected_locally(problem.laws, problem.rule.name, problem.network, properties)
+    if kind == "direct":
+        return certify_projected_directly(problem.laws, problem.rule, problem.network, properties)
+    return certify_projected(problem.laws, problem.rule, problem.network, properties, PROJECTIONS[kind])
+
+
+def write(folder: Path, problem: Federated, properties: Properties, certificate: Certificate) -> Path:
+    """Messages and certificate as a run writes them."""
+    messages = []
+    for i, law in enumerate(problem.laws):
+        (gaussian,) = law.components
+        messages.append(Message(f"client {i}", gaussian, Cells.none(gaussian.dimension), 10 + i))
+        messages[-1].save(folder / "messages" / f"{i}.safetensors")
+    path = folder / "certificates" / "projected.safetensors"
+    save_certificate(path, certificate, problem.network, properties, problem.rule, messages)
+    return path
+
+
+def saved(folder: Path, problem: Federated, properties: Properties, kind: str) -> Path:
+    """The certificate that the fast path finds, as a file."""
+    return write(folder, problem, properties, certified(problem, properties, kind))
+
+
+def retold(path: Path, change: Callable[[Tensors], Tensors]) -> Path:
+    """The same certificate with other tensors, and digests that fit them."""
+    claim, tensors = read_container(path)
+    changed = change({name: tensor.clone() for name, tensor in tensors.items()})
+    for part in ("witness", "properties"):
+        own = {n.removeprefix(f"{part}."): t for n, t in changed.items() if n.startswith(f"{part}.")}
+        claim[part] = digest({}, own)
+    target = path.with_name("retold.safetensors")
+    write_container(target, claim, changed)
+    return target
+
+
+def demanding(tensors: Tensors) -> Tensors:
+    """Claims that are not trivial, so that all that holds of each property is proven and shows."""
+    half = torch.full_like(tensors["lower"], 0.5)
+    return {**tensors, "lower": half} | ({"upper": half} if "upper" in tensors else {})
+
+
+def as_document(problem: Federated, properties: Properties | None = None) -> Document:
+    """What the checker reads of a federation, without a file and a witness."""
+    rule = problem.rule
+    offset = getattr(rule, "offset", None)
+    nothing = np.zeros((0, problem.network.parameters))
+    clients = tuple(
+        Client(
+            f"client {i}", law.components[0].loc.numpy(), law.components[0].scale.numpy(), nothing, nothing
+        )
+        for i, law in enumerate(problem.laws)
+    )
+    layers = tuple(
+        Layer(layer.inputs, layer.outputs) if isinstance(layer, Linear) else Layer(0, 0)
+        for layer in problem.network.layers
+    )
+    asked = properties or problem.properties(torch.zeros_like(problem.C[..., 0]))
+    arrays = (asked.regions.lower, asked.regions.upper, asked.C, asked.d)
+    return Document(
+        "direct",
+        "projected",
+        Rule(rule.name, rule.clients, rule.weights.numpy(), None if offset is None else offset.numpy(), 0),
+        layers,
+        clients,
+        Asked(*(array.numpy() for array in arrays)),
+        np.ones(len(asked)),
+        None,
+        {},
+    )
