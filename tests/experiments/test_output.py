@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import fedcert
+from fedcert.check import check
 from fedcert.errors import OutputExists
 from fedcert.experiments.config import RunConfig, load_config
 from fedcert.experiments.output import check_output, write_run
@@ -64,8 +65,11 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_a_run_leaves_these_files_and_no_others(folder: Path) -> None:
+def test_a_run_leaves_these_files_and_no_others(folder: Path, result: RunResult) -> None:
+    claims = [certificate.claim for certificate, _ in result.certificates if certificate.witness is not None]
+    assert {"paper-box", "box"} <= {claim.events for claim in claims}
     assert sorted(tree(folder)) == [
+        *sorted(f"certificates/{claim.kind}-{claim.rule}-{claim.events}.safetensors" for claim in claims),
         "messages/client-0.safetensors",
         "messages/client-1.safetensors",
         "properties.csv",
@@ -142,6 +146,12 @@ def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path)
             mean = sum(Fraction(float(row["upper"])) for row in own) / len(own)
             assert mean <= Fraction(claim["upper"])
             assert Fraction(claim["upper"]) - mean < 1e-12
+
+
+def test_the_certificates_are_proved_again(folder: Path) -> None:
+    for path in (folder / "certificates").iterdir():
+        if "projected" not in path.name:
+            assert check(path).verdict
 
 
 def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:

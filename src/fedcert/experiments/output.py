@@ -28,9 +28,10 @@ def check_output(folder: Path, overwrite: bool) -> None:
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         raise OutputExists(f"{folder}: {existing} is not a folder that can be written: choose another --out")
-    if (folder / MESSAGES).exists() and not (folder / MESSAGES).is_dir():
-        raise OutputExists(f"{folder / MESSAGES} is a file: choose another --out")
-    held = [name for name in (*FILES, MESSAGES) if (folder / name).exists()]
+    for name in (MESSAGES, CERTIFICATES):
+        if (folder / name).exists() and not (folder / name).is_dir():
+            raise OutputExists(f"{folder / name} is a file: choose another --out")
+    held = [name for name in (*FILES, MESSAGES, CERTIFICATES) if (folder / name).exists()]
     if held and not overwrite:
         raise OutputExists(
             f"{folder} already holds a run ({', '.join(held)}): choose another --out, or --overwrite"
