@@ -11,6 +11,7 @@ import torch
 
 import fedcert
 from fedcert import atomic
+from fedcert.check import check
 from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.experiments.config import RunConfig, load_config
 from fedcert.experiments.journal import Format, Once
@@ -159,6 +160,11 @@ def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path,
             mean = sum(Fraction(float(row["upper"])) for row in own) / len(own)
             assert mean <= Fraction(claim["upper"])
             assert Fraction(claim["upper"]) - mean < 1e-12
+
+
+def test_the_certificates_are_proved_again(folder: Path) -> None:
+    for path in (folder / "certificates").iterdir():
+        assert check(path).verdict
 
 
 def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:

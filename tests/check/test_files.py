@@ -1,0 +1,126 @@
+"""Reading what is to be checked: anything malformed is a clean error, even under a fitting digest."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from saved import make_federation, make_rules
+from torch import Tensor
+
+from fedcert.certificate import Certificate, Claim
+from fedcert.check.files import read
+from fedcert.container import read_arrays, read_container, write_container
+from fedcert.digest import digest
+from fedcert.errors import InvalidCertificate
+from fedcert.witness import Witness
+
+FEDERATION = make_federation(widths=(2, 2))
+RULES = make_rules(FEDERATION)
+
+
+def save(folder: Path, name: str = "fedavg") -> Path:
+    claim = Claim("transported", name, "box")
+    certificate = Certificate(claim, torch.zeros(4, dtype=torch.float64), witness=Witness({}))
+    return FEDERATION.save(folder, certificate, RULES[name])
+
+
+def sealed(path: Path, change: Callable[[dict[str, Any], dict[str, Tensor]], object]) -> None:
+    claim, tensors = read_container(path)
+    change(claim, tensors)
+    named = {n.removeprefix("properties."): t for n, t in tensors.items() if n.startswith("properties.")}
+    if isinstance(claim.get("properties"), str):
+        claim["properties"] = digest({}, named)
+    write_container(path, claim, tensors)
+
+
+def test_a_document_holds_what_was_saved(tmp_path: Path) -> None:
+    for name, rule in RULES.items():
+        document = read(save(tmp_path, name), tmp_path / "messages")
+        assert (document.kind, document.events, document.rule.name) == ("transported", "box", name)
+        assert document.dimension == FEDERATION.safe.network.parameters
+        assert [client.name for client in document.clients] == ["client-0", "client-1", "client-2"]
+        assert (document.rule.weights is None) == (name in ("median", "trimmed-mean"))
+        assert rule.clients == document.rule.clients
+        assert (document.properties.d == FEDERATION.safe.properties.d.numpy()).all()
+
+
+@pytest.mark.parametrize("value", [None, 3, -1, 2.5, "x", [], {}, [[]], [{}], True, {"type": []}, 10**30])
+def test_no_value_of_a_field_crashes(value: object, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    whole, tensors = read_container(path)
+    for field in whole:
+        write_container(path, {**whole, field: value}, tensors)
+        if not (field == "events" and isinstance(value, str)):
+            with pytest.raises(InvalidCertificate):
+                read(path, tmp_path / "messages")
+    for part, inner in (
+        ("rule", whole["rule"]),
+        ("network", whole["network"][0]),
+        ("messages", whole["messages"][0]),
+    ):
+        for field in inner:
+            changed = {**inner, field: value}
+            held = changed if part == "rule" else [changed, *whole[part][1:]]
+            write_container(path, {**whole, part: held}, tensors)
+            if (part, field) != ("rule", "name") and not (field == "clients" and value == 3):
+                with pytest.raises(InvalidCertificate):
+                    read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize(
+    "name", ["lower", "rule.weights", "properties.lower", "properties.upper", "properties.C", "properties.d"]
+)
+def test_no_tensor_may_be_missing_or_of_another_kind(name: str, tmp_path: Path) -> None:
+    changes = [
+        lambda claim, tensors: tensors.pop(name),
+        lambda claim, tensors: tensors.update({name: tensors[name].float()}),
+        lambda claim, tensors: tensors.update({name: tensors[name].half()}),
+        lambda claim, tensors: tensors.update({name: tensors[name][None]}),
+        lambda claim, tensors: tensors.update({name: tensors[name][:1].clone()}),
+        lambda claim, tensors: tensors[name].fill_(float("nan")),
+        lambda claim, tensors: tensors[name].fill_(float("inf")),
+    ]
+    for change in changes:
+        path = save(tmp_path)
+        sealed(path, change)
+        with pytest.raises(InvalidCertificate):
+            read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda claim, tensors: tensors.update(more=torch.zeros(1)), "no place"),
+        (lambda claim, tensors: tensors["lower"].fill_(1.5), "outside"),
+        (lambda claim, tensors: tensors.update(upper=tensors["lower"] - 1), "upper bound"),
+        (lambda claim, tensors: tensors["properties.lower"].add_(1.0), "above its upper end"),
+        (lambda claim, tensors: claim["rule"].update(name="median"), "not a median"),
+        (lambda claim, tensors: claim["rule"].update(type="trimmed-mean", trim=1), "no weights"),
+        (lambda claim, tensors: claim["messages"].pop(), "3 clients"),
+        (lambda claim, tensors: claim["network"].append(claim["network"][0] | {"inputs": 9}), "follows"),
+    ],
+)
+def test_what_does_not_fit_together_is_named(change, complaint: str, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    sealed(path, change)
+    with pytest.raises(InvalidCertificate, match=complaint):
+        read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("law.scale", 0.0), ("law.scale", -1.0), ("law.loc", float("nan")), ("cells.upper", -1e9)],
+)
+def test_a_message_that_is_no_law_is_refused_although_it_is_named(field, value, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    message = tmp_path / "messages" / "client-2.safetensors"
+    metadata, arrays = read_arrays(message)
+    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+    tensors[field].reshape(-1)[0] = value
+    save_file(tensors, message, metadata=metadata)
+    sealed(path, lambda claim, _: claim["messages"][2].update(digest=digest(metadata, tensors)))
+    with pytest.raises(InvalidCertificate, match="client-2"):
+        read(path, tmp_path / "messages")
