@@ -69,7 +69,7 @@ def retold(path: Path, change: Callable[[Tensors], Tensors]) -> Path:
 def demanding(tensors: Tensors) -> Tensors:
     """Claims that are not trivial, so that all that holds of each property is proven and shows."""
     half = torch.full_like(tensors["lower"], 0.5)
-    return {**tensors, "lower": half} | ({"upper": half} if "upper" in tensors else {})
+    return {**tensors, "lower": half} | ({"upper": half.clone()} if "upper" in tensors else {})
 
 
 def as_document(problem: Federated, properties: Properties | None = None) -> Document:

@@ -129,12 +129,12 @@ class _Witness:
         self.document, self.prefix = document, prefix
         self.widths = [layer.outputs for layer in document.network if layer.linear]
 
-    def _floats(self, name: str, p: int, columns: int | None = None) -> Array:
-        shape = (
-            (len(self.document.properties),) if columns is None else (len(self.document.properties), columns)
-        )
-        values: Array = self.document.tensor(self.prefix + name, np.float64, *shape)[p]
-        return values
+    def _floats(self, name: str, p: int, columns: int) -> Array:
+        count = len(self.document.properties)
+        return self.document.tensor(self.prefix + name, np.float64, count, columns)[p]
+
+    def _float(self, name: str, p: int) -> float:
+        return float(self.document.tensor(self.prefix + name, np.float64, len(self.document.properties))[p])
 
     def _signs(self, p: int) -> list[Array]:
         count = len(self.document.properties)
@@ -175,12 +175,12 @@ class _Witness:
     def chain(self, p: int, method: int) -> ChainChoices:
         """Those of the methods in which every ReLU is a line."""
         require(method in (CONDITIONAL, STATIC), f"there is no method {method}")
-        failure = float(self._floats("failure", p))
+        failure = self._float("failure", p)
         require(0 < failure < 1, "a failure probability outside (0, 1)")
         hidden = range(len(self.widths) - 1)
         return ChainChoices(
             method == STATIC,
-            float(self._floats("kappa", p)),
+            self._float("kappa", p),
             failure,
             self._signs(p),
             self._slopes("below", p, 0),

@@ -72,7 +72,7 @@ def still(radius: Balls) -> bool:
 
 def norm(rows: Balls) -> Balls:
     """‖row‖."""
-    return root((rows * rows).sum(-1))
+    return root(np.asarray((rows * rows).sum(-1), dtype=object))
 
 
 def noise_over_inputs(delta: Balls, deviation: Balls, u: arb) -> Balls:

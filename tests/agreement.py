@@ -1,0 +1,124 @@
+"""One random federation for two implementations, and what it means that they agree."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from federated_problems import Federated, make_federated
+from flint import arb
+from saved_certificates import as_document
+from torch import Tensor
+
+from fedcert.certify.projected_transported import client_layers
+from fedcert.check.projected import region
+from fedcert.check.projected.exact import Choices, Region
+from fedcert.check.projected.layers import RandomLayer, deployed, shares
+from fedcert.projected.bound import Split, Violation, analysis
+from fedcert.projected.centre import Known
+from fedcert.projected.chain import Federation
+from fedcert.projected.choices import chosen_violation
+from fedcert.projected.layers import NoisyLayer
+from fedcert.projected.split import uniform_split
+from fedcert.projected.spread import Spread
+from fedcert.properties import Properties
+
+CLOSE = 1e-8
+START = (3e-5, 1e-7, 1e-7)
+
+
+@dataclass(frozen=True)
+class Both:
+    """A problem as the checker sees it and as the fast path does, whose centre is exactly the middle.
+
+    Attributes:
+        problem: the federation.
+        properties: one property.
+        federation: the fast path's layers.
+        layers: the checker's.
+        clients: the checker's shares of the noise.
+        region: the checker's property.
+    """
+
+    problem: Federated
+    properties: Properties
+    federation: Federation
+    layers: list[RandomLayer]
+    clients: list[list[RandomLayer]]
+    region: Region
+
+    @property
+    def fast_layers(self) -> list[NoisyLayer]:
+        return list(self.federation.deployed)
+
+    @property
+    def radius(self) -> Tensor:
+        return (self.properties.regions.upper - self.properties.regions.lower) / 2
+
+    @property
+    def u(self) -> Tensor:
+        return torch.tensor([5.0], dtype=torch.float64)
+
+    @property
+    def split(self) -> Split:
+        return uniform_split(self.fast_layers, 1, START)
+
+    @cached_property
+    def found(self) -> tuple[Violation, Known | None]:
+        return analysis(self.fast_layers, self.properties, self.split)
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        _, known = self.found
+        return () if known is None else known.spreads
+
+    def unit(self, place: int) -> Tensor:
+        return torch.eye(self.layers[place].outputs, dtype=torch.float64).unsqueeze(0)
+
+    def choices(self) -> Choices:
+        """The fast path's choices as the checker reads them."""
+        _, chosen = chosen_violation(self.fast_layers, self.properties, self.split)
+        mine = {name: tensor[0].numpy() for name, tensor in chosen.items()}
+        hidden = range(1, len(self.layers) - 1)
+        return Choices(
+            mine["ranges"],
+            mine["movement"],
+            mine["deviation"],
+            [mine[f"sign.{k}"] for k in range(len(self.layers) - 1)],
+            *([mine[f"{name}.{k}"] for k in hidden] for name in ("below", "slope", "rate", "mean_rate")),
+        )
+
+
+def both(
+    seed: int, depth: int, scale: float = 0.05, radius: float = 2.0**-7, sigmas: float = 2.0, clients: int = 2
+) -> Both:
+    """A federation of this depth, widths ≤ 5, two constraints."""
+    made = make_federated(
+        seed, (3, *[5 - k for k in range(depth - 1)], 2), scale, radius, clients, 2, linear=bool(seed % 2)
+    )
+    made = replace(made, centre=(made.centre * 256).round() / 256)
+    properties = made.properties(made.offsets(sigmas))
+    rule = getattr(made.rule, "linear", made.rule)
+    document = as_document(made, properties)
+    return Both(
+        made,
+        properties,
+        client_layers([law.components[0] for law in made.laws], rule, made.network),
+        deployed(document),
+        shares(document),
+        region(document, 0),
+    )
+
+
+def upper_bound(mine: np.ndarray, theirs: Tensor) -> None:
+    """The checker's upper bounds are below the fast path's, by a hair."""
+    for ball, number in zip(mine, theirs.tolist(), strict=True):
+        assert ball <= arb(number)
+        assert ball >= arb(number) - CLOSE * abs(arb(number)) - arb(1e-100)
+
+
+def lower_bound(mine: np.ndarray, theirs: Tensor, magnitude: float = 0.0) -> None:
+    """The checker's lower bounds are above the fast path's, by a hair of their size or of what cancelled."""
+    for ball, number in zip(mine, theirs.tolist(), strict=True):
+        assert ball >= arb(number)
+        assert ball <= arb(number) + CLOSE * (abs(arb(number)) + magnitude)

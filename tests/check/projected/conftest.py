@@ -1,0 +1,14 @@
+"""The checker's precision, which `prove` sets and its parts expect."""
+
+from collections.abc import Iterator
+
+import pytest
+from balls import precision
+
+from fedcert.check.projected import PRECISION
+
+
+@pytest.fixture(autouse=True)
+def bits() -> Iterator[None]:
+    with precision(PRECISION):
+        yield
