@@ -42,7 +42,7 @@ def write(folder: Path, problem: Federated, properties: Properties, certificate:
     messages = []
     for i, law in enumerate(problem.laws):
         (gaussian,) = law.components
-        messages.append(Message(f"client {i}", gaussian, Cells.none(gaussian.dimension), 10 + i))
+        messages.append(Message(f"client-{i}", gaussian, Cells.none(gaussian.dimension), 10 + i))
         messages[-1].save(folder / "messages" / f"{i}.safetensors")
     path = folder / "certificates" / "projected.safetensors"
     save_certificate(path, certificate, problem.network, properties, problem.rule, messages)
@@ -79,7 +79,12 @@ def as_document(problem: Federated, properties: Properties | None = None) -> Doc
     nothing = np.zeros((0, problem.network.parameters))
     clients = tuple(
         Client(
-            f"client {i}", law.components[0].loc.numpy(), law.components[0].scale.numpy(), nothing, nothing
+            f"client-{i}",
+            "cells",
+            law.components[0].loc.numpy(),
+            law.components[0].scale.numpy(),
+            nothing,
+            nothing,
         )
         for i, law in enumerate(problem.laws)
     )

@@ -11,7 +11,7 @@ from problems import normal, uniform
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
-from fedcert.certify.components import Interval, enclosing, mixed
+from fedcert.certify.components import Interval, bounded, enclosing, mixed
 from fedcert.certify.projected import lower_bound
 from fedcert.errors import InvalidConfig
 from fedcert.laws import DiagonalGaussian, GaussianMixture
@@ -109,8 +109,21 @@ def test_a_single_gaussian_keeps_its_bounds_to_the_last_bit() -> None:
 
 
 def test_a_budget_of_nothing_is_refused() -> None:
-    with pytest.raises(InvalidConfig, match="at least one"):
-        mixed([point(0.0)], Recorder(), 0, 0.0)
+    for law in (point(0.0), GaussianMixture((point(0.0), point(9.0)), vector(1.0, 1.0))):
+        with pytest.raises(InvalidConfig, match="at least one"):
+            bounded([law], lambda laws: (Recorder()(laws), {}), 0, 0.0)
+
+
+def test_gaussians_have_a_witness_and_mixtures_have_none() -> None:
+    choices = {"chosen": vector(1.0)}
+    interval, witness = bounded([point(0.0)], lambda laws: (Recorder()(laws), choices), 1, 0.0)
+    assert interval[0].item() == 1.0
+    assert witness is not None
+    assert witness.tensors is choices
+    law = GaussianMixture((point(-1.0), point(1.0)), vector(1.0, 1.0))
+    interval, witness = bounded([law], lambda laws: (Recorder()(laws), choices), 2, 0.0)
+    assert interval[0].item() == pytest.approx(0.5, abs=1e-12)
+    assert witness is None
 
 
 @given(seed=st.integers(0, 2**32), size=st.sampled_from([1e-300, 1e-9, 1.0, 1e90]), members=st.integers(1, 4))

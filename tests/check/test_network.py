@@ -52,9 +52,12 @@ def offset(problem: Problem, d: torch.Tensor) -> Properties:
 
 
 @settings(max_examples=40)
-@given(*[st.floats(-3, 3) for _ in range(4)])
+@given(*[st.integers(-3 * 2**30, 3 * 2**30).map(lambda k: k / 2**30) for _ in range(4)])
 def test_a_product_of_two_intervals_is_decided_exactly(a: float, b: float, c: float, d: float) -> None:
-    """w x ≥ t for w in [w̲, w̄], x in [x̲, x̄]: true at the least corner product, false one step above."""
+    """w x ≥ t for w in [w̲, w̄], x in [x̲, x̄]: true at the least corner product, false one step above.
+
+    The numbers are of a size that 128 bits hold exactly, sums included.
+    """
     (a, b), (c, d) = sorted((a, b)), sorted((c, d))
     least = min(Fraction(w) * Fraction(x) for w in (a, b) for x in (c, d))
     box = Box(vector(a, 0.0), vector(b, 0.0))

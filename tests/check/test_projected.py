@@ -197,7 +197,8 @@ def spoiled(old: Tensor) -> dict[str, Tensor | None]:
         "scalar": old.reshape(-1)[:1].reshape(()).clone(),
         "deeper": old.unsqueeze(-1).clone(),
         "other type": old.float() if old.is_floating_point() else old.double(),
-        "bfloat": old.bfloat16(),
+        "half": old.half(),
+        "short": old.short(),
     }
     if old.is_floating_point():
         found |= {

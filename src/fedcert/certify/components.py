@@ -22,6 +22,8 @@ from torch import Tensor
 from fedcert.errors import InvalidConfig, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.numerics import down, sum_down, sum_up, up
+from fedcert.projected.choices import Choices
+from fedcert.witness import Witness
 
 TUPLES = 256
 """Bounds that are tried for mixture laws, the heaviest tuples first."""
@@ -31,6 +33,7 @@ ALIKE = 1e-4  # relative difference of its deviations
 Sets = tuple[tuple[int, ...], ...]
 Interval = tuple[Float64[Tensor, "P"], Float64[Tensor, "P"]]
 Bound = Callable[[Sequence[DiagonalGaussian]], Interval]
+Chosen = Callable[[Sequence[DiagonalGaussian]], tuple[Interval, Choices]]
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,24 @@ class Mixed:
     calls: int
 
 
+def bounded(laws: Sequence[Law], bound: Chosen, budget: int, good: float) -> tuple[Interval, Witness | None]:
+    """The bounds of Gaussian laws with the witness of their choices, or of mixtures, which have none.
+
+    Args:
+        laws: the clients' laws, Gaussians or mixtures of them.
+        bound: L and U for one law a client, or for all laws that these enclose, and the choices made.
+        budget: the most bounds that are tried.
+        good: 1 − L that needs no splitting.
+    """
+    if budget < 1:
+        raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
+    if all(len(law.components) == 1 for law in laws):
+        found, choices = bound([law.components[0] for law in laws])
+        return found, Witness(choices)
+    mixture = mixed(laws, lambda components: bound(components)[0], budget, good)
+    return (mixture.lower, mixture.upper), None
+
+
 def mixed(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> Mixed:
     """Bounds of the probability of safety for a mixture of tuples, the node of the heaviest tuple first.
 
@@ -61,8 +82,6 @@ def mixed(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> Mixed:
         budget: the most bounds that are tried.
         good: 1 − L that needs no splitting.
     """
-    if budget < 1:
-        raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
     shares = [_shares(law) for law in laws]
     number, calls = count(), 0  # the number settles ties
 

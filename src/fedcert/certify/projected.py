@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.attack import ProjectedGradient
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim
-from fedcert.certify.components import TUPLES, Interval, mixed
+from fedcert.certify.components import TUPLES, Interval, bounded
 from fedcert.errors import ShapeMismatch
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.networks import Network
@@ -60,19 +60,14 @@ def certify_projected_directly(
     require_gradual_underflow()
     attack = attack or ProjectedGradient()
 
-    claim = Claim("direct", rule.name, EVENTS)
-
     def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
         deployed = rule.pushforward(components)
         lower, below = lower_bound(network, deployed, properties, track)
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
-    if all(len(law.components) == 1 for law in laws):
-        (lower, upper), choices = bound([law.components[0] for law in laws])
-        return Certificate(claim, lower, upper, Witness(choices))
-    found = mixed(laws, lambda components: bound(components)[0], budget, GOOD_ENOUGH)
-    return Certificate(claim, found.lower, found.upper)
+    (lower, upper), witness = bounded(laws, bound, budget, GOOD_ENOUGH)
+    return Certificate(Claim("direct", rule.name, EVENTS), lower, upper, witness)
 
 
 def certify_projected_locally(
@@ -91,28 +86,24 @@ def certify_projected_locally(
     """
     require_gradual_underflow()
 
-    def bound(law: DiagonalGaussian) -> tuple[Float64[Tensor, "P"], Choices]:
-        layers = noisy_layers(network, law)
+    def bound(laws: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+        layers = noisy_layers(network, laws[0])
         split = uniform_split(layers, len(properties), STARTS[0])
         found, choices = chosen_violation(layers, properties, split)
-        return down(1 - found.probability).clamp(min=0.0), choices
+        lower = down(1 - found.probability).clamp(min=0.0)
+        return (lower, torch.ones_like(lower)), choices
 
-    def without_choices(laws: Sequence[DiagonalGaussian]) -> Interval:
-        lower, _ = bound(laws[0])
-        return lower, torch.ones_like(lower)
-
-    own: list[Tensor] = []
-    witness: dict[str, Tensor] = {}
-    for i, law in enumerate(track(laws, "certifying clients", len(laws))):
-        if len(law.components) == 1:
-            lower, choices = bound(law.components[0])
-            witness |= prefixed(f"client.{i}", choices)
-        else:
-            lower = mixed([law], without_choices, TUPLES, GOOD_ENOUGH).lower
-        own.append(lower)
+    clients = [
+        bounded([law], bound, TUPLES, GOOD_ENOUGH) for law in track(laws, "certifying clients", len(laws))
+    ]
+    own = [lower for (lower, _), _ in clients]
     mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
-    gaussian = all(len(law.components) == 1 for law in laws)
-    return Certificate(Claim("local", rule, EVENTS), mean, None, Witness(witness) if gaussian else None)
+    choices: dict[str, Tensor] = {}
+    for i, (_, witness) in enumerate(clients):
+        if witness is None:
+            return Certificate(Claim("local", rule, EVENTS), mean)
+        choices |= prefixed(f"client.{i}", witness.tensors)
+    return Certificate(Claim("local", rule, EVENTS), mean, None, Witness(choices))
 
 
 def lower_bound(

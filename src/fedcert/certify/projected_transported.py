@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from fedcert.certificate import Certificate, Claim
-from fedcert.certify.components import TUPLES, Interval, mixed
+from fedcert.certify.components import TUPLES, Interval, bounded
 from fedcert.certify.projected import EVENTS
 from fedcert.errors import ShapeMismatch
 from fedcert.laws import SMALLEST, DiagonalGaussian, Law
@@ -19,7 +19,6 @@ from fedcert.projected.split import GOOD_ENOUGH
 from fedcert.projected.tails import Cells, Projections
 from fedcert.properties import Properties
 from fedcert.rules import LinearRule, WeightedAverage
-from fedcert.witness import Witness
 
 PROPERTIES = 25  # that are worked on at a time
 
@@ -56,8 +55,6 @@ def certify_projected(
     projections = projections or Cells()
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
 
-    claim = Claim("transported", rule.name, EVENTS)
-
     def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
         federation = client_layers(components, linear, network)
         found = [
@@ -66,14 +63,11 @@ def certify_projected(
         ]
         lower = down(1 - torch.cat([violated for violated, _ in found])).clamp(min=0.0)
         choices = {name: torch.cat([c[name] for _, c in found]) for name in found[0][1]}
-        return (lower, torch.ones_like(lower)), choices
-
-    if all(len(law.components) == 1 for law in laws):
-        (lower, _), choices = bound([law.components[0] for law in laws])
         cells = torch.tensor([projections.cells], dtype=torch.int32)
-        return Certificate(claim, lower, None, Witness({"cells": cells, **choices}))
-    found = mixed(laws, lambda components: bound(components)[0], budget, GOOD_ENOUGH)
-    return Certificate(claim, found.lower)
+        return (lower, torch.ones_like(lower)), {"cells": cells, **choices}
+
+    (lower, _), witness = bounded(laws, bound, budget, GOOD_ENOUGH)
+    return Certificate(Claim("transported", rule.name, EVENTS), lower, None, witness)
 
 
 def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:
