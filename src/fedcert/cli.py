@@ -158,13 +158,17 @@ def check(
 
     from fedcert.check import certificates
     from fedcert.check import check as prove
-    from fedcert.experiments.console import check_table, progress_bars
+    from fedcert.experiments.console import check_table, progress_bars, unproved
 
     with progress_bars(Console(stderr=True)) as track:
         reports = [
             prove(path, messages, jobs or os.cpu_count() or 1, track) for path in certificates(certificate)
         ]
-    Console().print(check_table(reports))
+    console = Console()
+    console.print(check_table(reports))
+    for report in reports:
+        for line in unproved(report):
+            console.print(line, soft_wrap=True, highlight=False)
     raise typer.Exit(0 if all(report.verdict for report in reports) else 1)
 
 

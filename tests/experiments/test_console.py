@@ -3,12 +3,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from fedcert.experiments.console import percent_down, progress_bars, summary_table
+from fedcert.check import Report
+from fedcert.check.document import Document, Layer, Proved, Rule
+from fedcert.check.document import Properties as Asked
+from fedcert.experiments.console import check_table, percent_down, progress_bars, summary_table, unproved
 
 
 def summary() -> dict[str, Any]:
@@ -147,3 +151,48 @@ def test_an_error_inside_the_loop_is_the_callers() -> None:
 
     with pytest.raises(KeyError):
         fail()
+
+
+def report(lower: list[float], upper: list[float] | None, proved: list[Proved]) -> Report:
+    """What the checker found of a certificate whose other parts do not matter here."""
+    empty = np.zeros((len(lower), 1))
+    document = Document(
+        "direct",
+        "projected",
+        Rule("fedavg", 1, np.ones((1, 1)), None, 0),
+        (Layer(1, 1),),
+        (),
+        Asked(empty, empty, empty[:, None], empty),
+        np.array(lower),
+        None if upper is None else np.array(upper),
+        {},
+    )
+    return Report(document, tuple(proved))
+
+
+def shown(*reports: Report) -> str:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(check_table(reports))
+    return console.export_text()
+
+
+def test_a_check_shows_every_certificate_within_eighty_columns() -> None:
+    good = report([0.5, 0.25], None, [Proved(0.5), Proved(0.25)])
+    bad = report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12)
+    text = shown(good, bad)
+    assert "37.50" in text
+    assert "│proved" in text
+    assert "NOT PROVED: 12/12" in text
+    assert "[50.00, 90.00]" in text
+    assert "…" not in text
+
+
+def test_what_is_not_proved_is_listed_with_the_figures_that_hold() -> None:
+    assert not list(unproved(report([0.5], None, [Proved(0.5)])))
+    lines = list(unproved(report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12)))
+    assert lines[0] == "direct fedavg projected, property 0: claimed [0.5, 0.9], proved [0.4999, 0.9]"
+    assert lines[-1] == "direct fedavg projected: and 2 more"
+    (line,) = unproved(report([0.5, 0.5], None, [Proved(0.5), Proved(0.1)]))
+    assert line == "direct fedavg projected, property 1: claimed 0.5, proved 0.1"
+    (above,) = unproved(report([0.5], [0.9], [Proved(0.5, 0.95)]))
+    assert "proved [0.5, 0.95]" in above

@@ -92,24 +92,35 @@ def check_table(reports: Sequence[Report]) -> Table:
     for name in ("claim", "claimed, %", "proved, %", "verdict"):
         table.add_column(name, no_wrap=True)
     for report in reports:
-        document = report.document
         failed = len(report.failures)
         table.add_row(
-            f"{document.kind} {document.rule.name} {document.events}",
+            _claim(report),
             bounds(*report.claimed_mean),
             bounds(*report.proved_mean),
-            "proved" if report.verdict else f"NOT PROVED: {failed} of {len(report.proved)}",
+            "proved" if report.verdict else f"NOT PROVED: {failed}/{len(report.proved)}",
         )
-        for p in report.failures[:SHOWN]:
-            claimed = None if document.upper is None else float(document.upper[p])
-            own = report.proved[p]
-            table.add_row(
-                f"  property {p}",
-                exact_bounds(float(document.lower[p]), claimed),
-                exact_bounds(own.lower, None if claimed is None else own.upper),
-                "not proved",
-            )
     return table
+
+
+def unproved(report: Report) -> Iterator[str]:
+    """A line for each of the first properties that are not proved: the figures that do hold.
+
+    Args:
+        report: of the checker.
+    """
+    for p in report.failures[:SHOWN]:
+        upper = None if report.document.upper is None else float(report.document.upper[p])
+        own = report.proved[p]
+        claimed = exact_bounds(float(report.document.lower[p]), upper)
+        held = exact_bounds(own.lower, None if upper is None else own.upper)
+        yield f"{_claim(report)}, property {p}: claimed {claimed}, proved {held}"
+    if len(report.failures) > SHOWN:
+        yield f"{_claim(report)}: and {len(report.failures) - SHOWN} more"
+
+
+def _claim(report: Report) -> str:
+    document = report.document
+    return f"{document.kind} {document.rule.name} {document.events}"
 
 
 def exact_bounds(lower: float, upper: float | None) -> str:
