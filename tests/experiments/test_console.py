@@ -170,16 +170,10 @@ def report(lower: list[float], upper: list[float] | None, proved: list[Proved]) 
     return Report(document, tuple(proved))
 
 
-def shown(*reports: Report) -> str:
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(check_table(reports))
-    return console.export_text()
-
-
 def test_a_check_shows_every_certificate_within_eighty_columns() -> None:
     good = report([0.5, 0.25], None, [Proved(0.5), Proved(0.25)])
     bad = report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12)
-    text = shown(good, bad)
+    text = shown(check_table([good, bad]), 80)
     assert "37.50" in text
     assert "│proved" in text
     assert "NOT PROVED: 12/12" in text
