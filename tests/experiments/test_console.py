@@ -177,7 +177,7 @@ def test_a_check_shows_every_certificate_within_eighty_columns() -> None:
     assert "37.50" in text
     assert "│proved" in text
     assert "NOT PROVED: 12/12" in text
-    assert "[50.00, 90.00]" in text
+    assert "[50.00, 90.01]" in text  # rounded outward
     assert "…" not in text
 
 
