@@ -16,7 +16,7 @@ from fedcert.certificate import Certificate, Claim
 from fedcert.container import read_container, write_container
 from fedcert.digest import digest
 from fedcert.errors import FedcertError, InvalidCertificate, ShapeMismatch, UnsupportedLayer
-from fedcert.message import Message
+from fedcert.message import NAME, Message
 from fedcert.networks import Layer, Linear, Network, ReLU
 from fedcert.properties import Properties
 from fedcert.rules import AggregationRule, CoordinateMedian, LinearRule, TrimmedMean, WeightedAverage
@@ -87,6 +87,9 @@ def save_certificate(
         )
     if rule.name != certificate.claim.rule:
         raise ShapeMismatch(f"the claim speaks of the rule {certificate.claim.rule}, not of {rule.name}")
+    for name in (rule.name, certificate.claim.events):
+        if not NAME.fullmatch(name):
+            raise InvalidCertificate(f"{name!r} is no plain name: {NAME.pattern}")
     described, coefficients = _describe(rule)
     regions = properties.regions
     asked = {"lower": regions.lower, "upper": regions.upper, "C": properties.C, "d": properties.d}

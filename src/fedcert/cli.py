@@ -158,7 +158,7 @@ def check(
 
     from fedcert.check import certificates
     from fedcert.check import check as prove
-    from fedcert.experiments.console import check_table, progress_bars, unproved
+    from fedcert.experiments.console import check_table, progress_bars, subjects, unproved
 
     with progress_bars(Console(stderr=True)) as track:
         reports = [
@@ -166,6 +166,8 @@ def check(
         ]
     console = Console()
     console.print(check_table(reports))
+    for line in subjects(reports):
+        console.print(line, soft_wrap=True, highlight=False)
     for report in reports:
         for line in unproved(report):
             console.print(line, soft_wrap=True, highlight=False)

@@ -15,7 +15,7 @@ from torch import Tensor
 from fedcert import tensorfile
 from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate, UnreadableFile
-from fedcert.tensorfile import Arrays, Limits
+from fedcert.tensorfile import Arrays, Limits, without_duplicates
 
 FORMAT = "fedcert-certificate"
 VERSION = "1"
@@ -57,7 +57,7 @@ def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
     if len(header["claim"]) > LONGEST_CLAIM:
         raise InvalidCertificate(f"{path}: a claim of {len(header['claim'])} characters")
     try:
-        claim = json.loads(header["claim"])
+        claim = json.loads(header["claim"], object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise InvalidCertificate(f"{path}: the claim is no JSON ({error})") from error
     if not isinstance(claim, dict):

@@ -120,7 +120,7 @@ def _header(content: bytes, limits: Limits) -> dict[str, Any]:
     if length > limits.header_bytes:
         raise UnreadableFile(f"header: {length} bytes, more than {limits.header_bytes}")
     try:
-        header = json.loads(content[LENGTH : LENGTH + length].decode(), object_pairs_hook=_without_duplicates)
+        header = json.loads(content[LENGTH : LENGTH + length].decode(), object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"header: not a safetensors header ({str(error)[:80]})") from error
     if not isinstance(header, dict):
@@ -128,7 +128,8 @@ def _header(content: bytes, limits: Limits) -> dict[str, Any]:
     return header
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose names are different: readers do not agree on what two of one name mean."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         raise ValueError("a name stands twice")

@@ -1,5 +1,6 @@
 """Reading what is to be checked: anything malformed is a clean error, even under a fitting digest."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from safetensors.torch import save_file
 from saved import make_federation, make_rules
 from torch import Tensor
 
+from fedcert import tensorfile
 from fedcert.certificate import Certificate, Claim
+from fedcert.check import check
 from fedcert.check.files import read
 from fedcert.container import read_arrays, read_container, write_container
 from fedcert.digest import digest
@@ -124,3 +127,75 @@ def test_a_message_that_is_no_law_is_refused_although_it_is_named(field, value, 
     sealed(path, lambda claim, _: claim["messages"][2].update(digest=digest(metadata, tensors)))
     with pytest.raises(InvalidCertificate, match="client-2"):
         read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize(
+    "name", ["\ud800", "[/nope]", "x" * 65, "fedavg box │100.00 │proved", "", "a b", "é\n"]
+)
+@pytest.mark.parametrize("field", ["rule", "events"])
+def test_names_are_plain_for_they_are_shown_to_people(field: str, name: str, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    sealed(
+        path,
+        lambda claim, _: claim["rule"].update(name=name) if field == "rule" else claim.update(events=name),
+    )
+    with pytest.raises(InvalidCertificate, match="plain name"):
+        read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: tensors["rule.weights"].mul_(1e-300),
+        lambda tensors: tensors["rule.weights"].copy_(torch.tensor([[2.0], [-0.5], [-0.5]])),
+        lambda tensors: tensors.update({
+            "rule.offset": torch.zeros(FEDERATION.safe.network.parameters).double()
+        }),
+    ],
+    ids=["tiny", "negative", "offset"],
+)
+def test_what_is_called_an_average_is_one(change, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    sealed(path, lambda _, tensors: change(tensors))
+    with pytest.raises(InvalidCertificate, match="fedavg is a weighted average"):
+        read(path, tmp_path / "messages")
+
+
+def test_a_claim_that_says_two_things_is_refused(tmp_path: Path) -> None:
+    """Two values of one name: one reader takes the first, another the last."""
+    path = save(tmp_path)
+    claim, tensors = read_container(path)
+    text = f'{{"kind": "direct", {json.dumps(claim)[1:]}'
+    header = {"format": "fedcert-certificate", "version": "1", "claim": text}
+    tensorfile.write(path, {**header, "digest": digest(header, tensors)}, tensors)
+    with pytest.raises(InvalidCertificate, match="twice"):
+        read(path, tmp_path / "messages")
+
+
+def test_a_relu_after_a_relu_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    sealed(path, lambda claim, _: claim["network"].extend([{"type": "relu"}] * 2))
+    with pytest.raises(InvalidCertificate, match="follows a ReLU"):
+        read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize(
+    ("cells", "offsets"),
+    [
+        ([0, 0, 0, 0], [0, 2**31 - 1, -(2**31), -1, 1, 2, 4]),  # differences that wrap around
+        ([0, 0, 0, 0], [0, 1, 1, 2, 3, 3, 4]),  # an empty set
+        ([0, 0, 0, 7, 7, 7], [0, 1, 2, 3, 4, 5, 6]),  # cells that nobody has
+    ],
+)
+def test_nodes_that_are_none_are_refused(cells: list[int], offsets: list[int], tmp_path: Path) -> None:
+    witness = {
+        "nodes.property": torch.zeros(2, dtype=torch.int32),
+        "nodes.cells": torch.tensor(cells, dtype=torch.int32),
+        "nodes.offsets": torch.tensor(offsets, dtype=torch.int32),
+    }
+    family = "+".join(sorted({message.events for message in FEDERATION.messages}))
+    claim = Claim("transported", "fedavg", family)
+    certificate = Certificate(claim, torch.full((4,), 0.5, dtype=torch.float64), witness=Witness(witness))
+    path = FEDERATION.save(tmp_path, certificate, RULES["fedavg"])
+    with pytest.raises(InvalidCertificate, match=r"offsets|no cell"):
+        check(path)

@@ -12,7 +12,14 @@ from rich.console import Console
 from fedcert.check import Report
 from fedcert.check.document import Document, Layer, Proved, Rule
 from fedcert.check.document import Properties as Asked
-from fedcert.experiments.console import check_table, percent_down, progress_bars, summary_table, unproved
+from fedcert.experiments.console import (
+    check_table,
+    percent_down,
+    progress_bars,
+    subjects,
+    summary_table,
+    unproved,
+)
 
 
 def summary() -> dict[str, Any]:
@@ -190,3 +197,11 @@ def test_what_is_not_proved_is_listed_with_the_figures_that_hold() -> None:
     assert line == "direct fedavg projected, property 1: claimed 0.5, proved 0.1"
     (above,) = unproved(report([0.5], [0.9], [Proved(0.5, 0.95)]))
     assert "proved [0.5, 0.95]" in above
+
+
+def test_a_check_says_what_it_speaks_about_once() -> None:
+    one, other = report([0.5], None, [Proved(0.5)]), report([0.5, 0.25], None, [Proved(0.5), Proved(0.25)])
+    lines = list(subjects([one, one, other]))
+    assert len(lines) == 2
+    assert lines[0].startswith("of 1 properties (")
+    assert "network 1-1" in lines[0]

@@ -36,14 +36,14 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
     collections = _collections(document)
     used = [np.zeros((count, len(low)), dtype=bool) for low, _ in collections]
     for p, own in enumerate(nodes):
-        if document.kind == "transported":
-            require_disjoint_nodes(own)
         for node in own:
             for i, cells in _clients_of(document, node):
                 require(
                     all(0 <= k < used[i].shape[1] for k in cells), f"client {i} has no cell of {set(cells)}"
                 )
                 used[i][p, list(cells)] = True
+        if document.kind == "transported":
+            require_disjoint_nodes(own)
     for i, (low, high) in enumerate(collections):
         require_disjoint_cells(low, high, used[i], f"collection {i}")
     asked = [(i, int(k)) for i, mine in enumerate(used) for k in np.flatnonzero(mine.any(0))]
@@ -87,7 +87,7 @@ def _saved_nodes(document: Document) -> list[tuple[int, Node]]:
     offsets = document.tensor("nodes.offsets", np.int32, len(owner) * n + 1)
     cells = document.tensor("nodes.cells", np.int32, None)
     require(
-        bool(offsets[0] == 0 and offsets[-1] == len(cells) and (np.diff(offsets) > 0).all()),
+        bool(offsets[0] == 0 and offsets[-1] == len(cells) and (offsets[1:] > offsets[:-1]).all()),
         "the offsets of the nodes do not divide their cells",
     )
     require(bool(((owner >= 0) & (owner < len(document.properties))).all()), "a node of no property")

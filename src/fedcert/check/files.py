@@ -1,5 +1,6 @@
 """What is to be checked: a certificate file and the messages it names, as plain arrays."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate
 
 KINDS = ("local", "transported", "direct")
+AVERAGES = ("fedavg", "pog", "weighted-average")
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")  # names are shown to people
 MESSAGE = {
     "format": "fedcert-message",
     "version": "2",
@@ -40,7 +43,7 @@ FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witnes
 def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> Document:
     require(set(claim) == FIELDS, f"the claim has the fields {sorted(claim)}, not {sorted(FIELDS)}")
     require(claim["kind"] in KINDS, f"a claim of the kind {claim['kind']!r}")
-    require(isinstance(claim["events"], str), "the family of events has no name")
+    require(_plain(claim["events"]), "the family of events has no plain name")
     asked = {name: arrays.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
     known = {"lower", "upper", "rule.weights", "rule.offset", *(f"properties.{name}" for name in asked)}
     stray = [name for name in arrays if name not in known and not name.startswith("witness.")]
@@ -66,6 +69,10 @@ def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> D
     return Document(claim["kind"], claim["events"], rule, network, clients, properties, bound, above, chosen)
 
 
+def _plain(name: Any) -> bool:
+    return isinstance(name, str) and PLAIN.fullmatch(name) is not None
+
+
 def _natural(value: Any, least: int, what: str) -> int:
     require(type(value) is int and least <= value < 2**31, f"{what} is {value!r}")
     return int(value)
@@ -73,10 +80,11 @@ def _natural(value: Any, least: int, what: str) -> int:
 
 def _network(layers: Any) -> tuple[Layer, ...]:
     require(isinstance(layers, list) and len(layers) > 0, "the network has no layers")
-    found = []
+    found: list[Layer] = []
     width: int | None = None
     for layer in layers:
         if layer == {"type": "relu"}:
+            require(not found or found[-1].linear, "a ReLU follows a ReLU")
             found.append(Layer(0, 0))
             continue
         require(
@@ -95,7 +103,7 @@ def _rule(rule: Any, arrays: dict[str, Array], dimension: int) -> Rule:
     require(isinstance(rule, dict), "the rule is no object")
     clients = _natural(rule["clients"], 1, "the number of clients")
     name, kind = rule["name"], rule["type"]
-    require(isinstance(name, str), "the rule has no name")
+    require(_plain(name), "the rule has no plain name")
     if kind == "linear":
         require(set(rule) == {"type", "name", "clients"}, f"the rule has the fields {sorted(rule)}")
         require(name not in ("median", "trimmed-mean"), f"a linear rule is not a {name}")
@@ -103,6 +111,11 @@ def _rule(rule: Any, arrays: dict[str, Array], dimension: int) -> Rule:
         require(weights.shape[1] in (1, dimension), f"weights for {weights.shape[1]} parameters")
         offset = arrays.get("rule.offset")
         offset = None if offset is None else shaped("rule.offset", offset, np.float64, dimension)
+        if name in AVERAGES:
+            sums = bool(
+                (abs(weights.sum(0) - 1) <= 1e-9).all()
+            )  # of what the name says; no bound relies on it
+            require(offset is None and bool((weights >= 0).all()) and sums, f"{name} is a weighted average")
         return Rule(name, clients, weights, offset, 0)
     require(kind == "trimmed-mean", f"a rule of type {kind!r}")
     require(set(rule) == {"type", "name", "clients", "trim"}, f"the rule has the fields {sorted(rule)}")

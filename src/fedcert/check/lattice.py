@@ -23,6 +23,7 @@ CELLS = 32  # m / n: cells between mean and face, for each client
 LEVELS = 64  # radii are rounded down to multiples of 1/64: fewer different ones
 WIDEST = 9  # deviations that the cells of a client span
 MOST_SHARES = 64  # different shares that are counted exactly; beyond, they are rounded
+MOST_CLIENTS = 32  # whose histograms are multiplied
 DIGITS = 6
 
 
@@ -61,6 +62,7 @@ def lattice_of(rule: Rule, clients: Sequence[Client]) -> Lattice:
     require(bool((weight > 0).all()), "a lattice needs weights that are not zero")
     rows, index = np.unique(np.concatenate([weight, scale]).T, axis=0, return_inverse=True)
     n = len(clients)
+    require(n <= MOST_CLIENTS, f"a lattice of {n} clients, more than {MOST_CLIENTS}")
     distinct = [tuple(zip(row[:n], row[n:], strict=True)) for row in rows.tolist()]
     if len(distinct) <= MOST_SHARES:
         return Lattice(tuple(Shares(parts, 0.0) for parts in distinct), index.reshape(-1))

@@ -17,6 +17,8 @@ from rich.table import Table
 
 from fedcert.certificate import percent_down, percent_up
 from fedcert.check import Report
+from fedcert.check.document import Document
+from fedcert.digest import digest
 from fedcert.progress import Tracker
 
 T = TypeVar("T")
@@ -100,6 +102,28 @@ def check_table(reports: Sequence[Report]) -> Table:
             "proved" if report.verdict else f"NOT PROVED: {failed}/{len(report.proved)}",
         )
     return table
+
+
+def subjects(reports: Sequence[Report]) -> Iterator[str]:
+    """What the certificates speak about, a line for each different one.
+
+    Args:
+        reports: of the checker.
+    """
+    yield from dict.fromkeys(_subject(report.document) for report in reports)
+
+
+def _subject(document: Document) -> str:
+    asked = document.properties
+    named = {"lower": asked.lower, "upper": asked.upper, "C": asked.C, "d": asked.d}
+    affine = [layer for layer in document.network if layer.linear]
+    widths = "-".join(str(width) for width in (affine[0].inputs, *(layer.outputs for layer in affine)))
+    clients = ", ".join(client.name for client in document.clients[:SHOWN])
+    more = "" if len(document.clients) <= SHOWN else f" and {len(document.clients) - SHOWN} more"
+    return (
+        f"of {len(asked)} properties ({digest({}, named)[:12]}), network {widths},"
+        f" {len(document.clients)} clients: {clients}{more}"
+    )
 
 
 def unproved(report: Report) -> Iterator[str]:
