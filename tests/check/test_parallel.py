@@ -1,0 +1,50 @@
+"""Work in pieces: the same results and the same precision in every process."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from flint import ctx
+from saved import certify_all, make_federation, make_rules
+
+from fedcert.check import check
+from fedcert.check.balls import PRECISION
+from fedcert.check.parallel import mapped, over_properties
+from fedcert.progress import silent
+
+
+def precision(item: int) -> tuple[int, int]:
+    return item, ctx.prec
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_process_computes_at_the_checkers_precision(jobs: int) -> None:
+    before = ctx.prec
+    found = mapped(precision, range(5), jobs, silent, "work")
+    assert found == [(item, PRECISION) for item in range(5)]
+    assert ctx.prec == before
+
+
+class Asked:
+    """A document of which only the number of properties counts."""
+
+    def __init__(self, properties: int) -> None:
+        self.properties = range(properties)
+
+
+def squares(some: Sequence[int]) -> list[int]:
+    return [p * p for p in some]
+
+
+@pytest.mark.parametrize("count", [1, 7, 100])
+def test_every_property_is_proved_once_and_in_order(count: int) -> None:
+    split = getattr(over_properties, "__wrapped__", over_properties)  # the runtime checks want a document
+    assert split(squares, Asked(count), 3, silent) == [p * p for p in range(count)]
+
+
+def test_two_processes_prove_what_one_does(tmp_path: Path) -> None:
+    federation = make_federation(widths=(2, 2))
+    rule = make_rules(federation)["fedavg"]
+    for number, certificate in enumerate(certify_all(federation, rule, 20)):
+        path = federation.save(tmp_path / str(number), certificate, rule)
+        assert check(path, jobs=1).proved == check(path, jobs=2).proved
