@@ -76,7 +76,10 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
         return metadata, {name: _array(name, part) for name, part in parts}
     except OSError as error:
         raise UnreadableFile(f"{path}: {error.strerror or error}") from error
-    except (ValueError, safetensors.SafetensorError) as error:
+    except safetensors.SafetensorError as error:
+        reason = f"the file is truncated, or its tensors overlap ({error})"
+        raise UnreadableFile(f"{path}: tensors: {reason}") from error
+    except ValueError as error:
         raise UnreadableFile(f"{path}: {error}") from error
 
 
