@@ -13,7 +13,7 @@ from torch import Tensor
 from fedcert.certificate import clopper_pearson
 from fedcert.certify.components import Interval, bounded, enclosing, mixed
 from fedcert.certify.projected import lower_bound
-from fedcert.errors import InvalidConfig
+from fedcert.errors import InvalidConfig, InvalidLaw
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.networks import mlp
 from fedcert.properties import linf_robustness
@@ -141,6 +141,23 @@ def test_an_enclosing_law_stands_for_all_its_members(seed: int, size: float, mem
             assert away <= Fraction(hull.loc_error[d].item())
             ratio = Fraction(law.scale[d].item()) / Fraction(hull.scale[d].item())
             assert abs(ratio - 1) <= Fraction(hull.scale_error)
+
+
+def test_the_errors_of_laws_are_not_lost_in_a_hull() -> None:
+    """Laws that stand for several are bounded one by one, with their errors."""
+    inexact = DiagonalGaussian(vector(1.0), vector(1.0), vector(0.01), 0.0)
+    wide = DiagonalGaussian(vector(1.0), vector(1.0), None, 0.1)
+    for own in (inexact, wide):
+        with pytest.raises(InvalidLaw, match="errors"):
+            enclosing([point(1.0), own])
+        asked: list[DiagonalGaussian] = []
+
+        def bound(laws: Sequence[DiagonalGaussian], asked: list[DiagonalGaussian] = asked) -> Interval:
+            asked.extend(laws)
+            return vector(1.0), vector(1.0)
+
+        assert mixed([GaussianMixture((point(1.0), own), vector(1.0, 1.0))], bound, 9, 0.0).calls == 2
+        assert any(law is own for law in asked)
 
 
 @pytest.mark.parametrize("seed", range(3))

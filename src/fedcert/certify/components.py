@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.errors import InvalidConfig, ShapeMismatch
+from fedcert.errors import InvalidConfig, InvalidLaw, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.numerics import down, sum_down, sum_up, up
 from fedcert.projected.choices import Choices
@@ -153,6 +153,8 @@ def _hull(law: Law, chosen: Sequence[int]) -> DiagonalGaussian | None:
     parts = [law.components[k] for k in chosen]
     if len(parts) == 1:
         return parts[0]
+    if any(part.loc_error is not None or part.scale_error for part in parts):
+        return None  # laws that stand for several are bounded one by one
     first = parts[0]
     near = all(((part.loc - first.loc).abs() <= NEAR * first.scale).all() for part in parts)
     alike = all(((part.scale / first.scale - 1).abs() <= ALIKE).all() for part in parts)
@@ -165,6 +167,8 @@ def enclosing(laws: Sequence[DiagonalGaussian]) -> DiagonalGaussian:
     Args:
         laws: exact Gaussians of one dimension, whose scales differ by a factor of 2 at most.
     """
+    if any(law.loc_error is not None or law.scale_error for law in laws):
+        raise InvalidLaw("laws with errors of their own cannot be enclosed: their errors would be lost")
     locs, scales = (torch.stack([getattr(law, name) for law in laws]) for name in ("loc", "scale"))
     loc = (locs.amin(0) + locs.amax(0)) / 2
     scale = (scales.amin(0) + scales.amax(0)) / 2

@@ -79,7 +79,7 @@ class Choices:
 
 
 def width(failure: float) -> arb:
-    """U with e^(−u²/2) = failure."""
+    """The u with e^(−u²/2) = failure."""
     return (-2 * arb(failure).log()).sqrt()
 
 
@@ -192,7 +192,7 @@ def _array(values: list[arb]) -> Balls:
 
 
 def _quantile(exponent: arb | None, rate: arb, failure: arb) -> arb:
-    """Y with Pr(Y ≤ y) ≤ failure, from K(λ)."""
+    """A y with Pr(Y ≤ y) ≤ failure, from K(λ)."""
     if exponent is None:
         raise Unproven("an exponential moment is infinite")
     return (failure.log() - exponent) / rate

@@ -28,7 +28,7 @@ def moments(mu: arb, t: arb) -> tuple[arb, arb, arb]:
 
 
 def log_moment(linear: arb, quadratic: arb, mean: arb, deviation: arb) -> arb | None:
-    """Log E exp(c h + q² h²/2), or None where it is not known to be finite.
+    """The log of E exp(c h + q² h²/2), or None where it is not known to be finite.
 
     E = Φ(−ν) + (1 − w)^-½ exp[(ν² w + 2 ν v + v²)/(2 (1 − w))] Φ((ν + v)/√(1 − w)), v = c t, w = q² t².
     """
@@ -44,7 +44,7 @@ def log_moment(linear: arb, quadratic: arb, mean: arb, deviation: arb) -> arb | 
 
 
 def _far_log_moment(E: arb, nu: arb, z: arb, root: arb) -> arb:
-    """Log [Φ(−ν) + e^E Φ(z)/√(1 − w)], E = (z² − ν²)/2, where a factor may be 0 to any precision.
+    """The log of Φ(−ν) + e^E Φ(z)/√(1 − w), E = (z² − ν²)/2, where a factor may be 0 to any precision.
 
     The greatest power of e is taken out of the sum. The cases are true of all numbers, so midpoints choose.
     """

@@ -63,7 +63,7 @@ class Projections:
         return min(bound.upper(), self._count(g, deviations).upper())
 
     def _outside(self, clients: int) -> arb:
-        """N Q(REACH): the mass below all cells."""
+        """The mass below all cells, n Q(REACH)."""
         return clients * tail(arb(REACH))
 
     def _count(self, g: arb, deviations: Sequence[arb]) -> arb:
