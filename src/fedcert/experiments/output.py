@@ -12,7 +12,7 @@ from fedcert import __version__, atomic
 from fedcert.errors import CannotWrite, FedcertError, OutputExists
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import PARTS, RESULT, Journal, Once, publish
-from fedcert.experiments.report import render
+from fedcert.experiments.report.page import render
 from fedcert.experiments.run import RunResult
 from fedcert.message import Message
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from fedcert.certificate import percent_down, percent_up
 from fedcert.experiments.console import participants
-from fedcert.experiments.figures import bounds_figure, federation_figure
+from fedcert.experiments.report.run_figures import bounds_figure, federation_figure
 from fedcert.experiments.run import RunResult
 
 
@@ -20,7 +20,7 @@ def render(result: RunResult, summary: dict[str, Any]) -> str:
         summary: the content of result.json, which the tables show.
     """
     environment = Environment(
-        loader=PackageLoader("fedcert.experiments", "templates"),
+        loader=PackageLoader("fedcert.experiments.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -13,7 +13,7 @@ from fedcert.events.cells import Cells
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.console import percent_down
 from fedcert.experiments.output import summarise
-from fedcert.experiments.report import render
+from fedcert.experiments.report.page import render
 from fedcert.experiments.run import RunResult
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message

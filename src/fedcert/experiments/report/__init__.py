@@ -1,0 +1,1 @@
+"""Reports: rows of results in, tables, figures and pages out."""
