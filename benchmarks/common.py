@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 import torch
 
 from fedcert.certificate import Estimate
-from fedcert.data import load
-from fedcert.data.partition import dirichlet_partition
 from fedcert.estimates import attack_survival
+from fedcert.experiments.clients import choose_examples, form, train_clients
 from fedcert.experiments.config import RunConfig
-from fedcert.experiments.run import evaluate, make_rules, train_clients
+from fedcert.experiments.run import evaluate, make_rules
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network, mlp
+from fedcert.networks import Network
 from fedcert.properties import Properties, linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import WeightedAverage
@@ -82,19 +81,14 @@ def train(setting: Setting, epsilon: float = 1e-3, properties: int = 50) -> Trai
         epsilon=epsilon,
         properties=properties,
     )
-    data = load(config.dataset, None)
-    examples, test = data.subset(config.train_examples, config.test_examples, stream(0, "subset"))
-    parts = dirichlet_partition(examples.label, config.clients, config.concentration, stream(0, "partition"))
-    shards = [examples[part] for part in parts]
-    network = mlp(examples.x.shape[1], *config.hidden, data.classes)
-    initial = network.initialise(stream(0, "initialisation"))
-    laws = train_clients(config, network, shards, initial)
-    rules = make_rules(config, laws, [len(shard) for shard in shards], initial)
-    _, inputs = evaluate(config, network, rules, laws, test)
+    federation = form(config, choose_examples(config))
+    laws = [posterior.law for posterior in train_clients(config, federation)]
+    rules = make_rules(config, laws, federation.sizes, federation.initial)
+    _, inputs = evaluate(config, federation.network, rules, laws, federation.examples.test)
     rule = rules["fedavg"]
     assert isinstance(rule, WeightedAverage)
-    robust = linf_robustness(inputs.x, inputs.label, epsilon, 0.0, data.classes)
-    return Trained(network, laws, rule, robust)
+    robust = linf_robustness(inputs.x, inputs.label, epsilon, 0.0, federation.examples.classes)
+    return Trained(federation.network, laws, rule, robust)
 
 
 def percent(value: float) -> str:

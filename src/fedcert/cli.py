@@ -38,6 +38,7 @@ def run(
     trim: Annotated[int | None, typer.Option(help="Values that trimmed-mean drops at each end.")] = None,
     server_rate: Annotated[float | None, typer.Option(help="Step of server-step; 1 is fedavg.")] = None,
     events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
+    claims: Annotated[str | None, typer.Option(help="Kinds of claims: local,transported,direct.")] = None,
     properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Input radius of a property.")] = None,
     margin: Annotated[float | None, typer.Option(help="Logit margin of a property.")] = None,
@@ -141,6 +142,74 @@ def _show(summary: dict[str, Any], folder: Path) -> None:
     console = Console()
     console.print(summary_table(summary))
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
+
+
+@app.command()
+def grid(
+    preset: Annotated[str, typer.Option(help="paper, miniature, or a TOML file of your own.")] = "paper",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the IDX files.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Jobs with these settings: dataset=mnist,clients=2,3,hidden=64x64.")
+    ] = None,
+    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Jobs at a time; all cores by default.")] = None,
+    engine: Annotated[str, typer.Option(help="joblib (this machine) or ray (a cluster).")] = "joblib",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster, such as auto.")] = None,
+    shard: Annotated[str | None, typer.Option(help="i/n: the i-th of n parts, for a job array.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds.")] = None,
+    certificates: Annotated[
+        bool, typer.Option("--certificates", help="Keep each job's messages and certificates.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+) -> None:
+    """Run many federations: every table and figure. A killed grid goes on; failed jobs are tried again."""
+    from rich.console import Console
+
+    from fedcert.experiments.grid.carry_out import carry_out_grid
+    from fedcert.experiments.grid.display import ConsoleDisplay
+    from fedcert.experiments.grid.engines import choose_engine
+    from fedcert.experiments.grid.folder import GridFolder
+    from fedcert.experiments.grid.preset import load_grid
+    from fedcert.experiments.grid.selection import chosen
+
+    chosen_engine = choose_engine(engine, address, jobs)
+    wanted = load_grid(preset)
+    overrides = {"events": events} if events is not None else {}
+    todo = chosen(wanted.jobs(overrides, seeds), only, shard, data_dir)
+    folder = GridFolder((out or Path("runs") / Path(preset).stem).absolute())
+    folder.begin(wanted.title, todo)
+    failed = carry_out_grid(
+        todo, folder, chosen_engine, ConsoleDisplay(Console(stderr=True)), keep_certificates=certificates
+    )
+    for outcome in failed:
+        reason = (outcome.error or "").strip().splitlines()[-1]
+        _notify(f"failed: {outcome.job.name}: {reason}")
+    if shard is None and len(failed) < len(todo):
+        _report([folder.path], folder.path)
+    else:
+        _notify(f"when all shards are done: fedcert report {folder.path}")
+    if failed:
+        _notify(f"{len(failed)} of {len(todo)} jobs failed: the same command tries them again")
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of grids or runs, merged.")],
+    out: Annotated[Path | None, typer.Option(help="Output folder; the first folder by default.")] = None,
+) -> None:
+    """Write tables, figures and report.html from the results of grids, shards of grids, or runs."""
+    _report(folders, out or folders[0])
+
+
+def _report(folders: list[Path], out: Path) -> None:
+    from rich.console import Console
+
+    from fedcert.experiments.report.write import write_report
+
+    console = Console()
+    console.print(write_report(folders, out))
+    console.print(f"report: {out / 'report.html'}", soft_wrap=True)
 
 
 @app.command()

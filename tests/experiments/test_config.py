@@ -109,6 +109,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "trim": [-1, 0.5],
     "server_rate": [-1.0, float("nan"), float("inf")],
     "events": ["boxes", "", [], "paper-box,boxes"],
+    "claims": ["global", "", [], "local,global"],
     "properties": [0, -5],
     "epsilon": [-1e-3, float("nan"), float("inf")],
     "margin": [float("inf"), float("-inf"), float("nan"), "wide"],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fedcert.data.dataset import Dataset, Split
 from fedcert.data.digits import digits
-from fedcert.data.idx import SOURCES, read_folder
+from fedcert.data.idx import SOURCES, find_files, read_folder
 from fedcert.data.mirrors import cached
 from fedcert.errors import DataError
 from fedcert.progress import Tracker, silent
@@ -21,12 +21,26 @@ def load(name: str, data_dir: Path | None = None, track: Tracker = silent) -> Da
         data_dir: where the IDX files are; the environment variable FEDCERT_DATA stands in for it.
         track: shows progress of a download.
     """
+    folder = folder_of(name, data_dir, track)
+    return digits() if folder is None else read_folder(SOURCES[name], folder)
+
+
+def folder_of(name: str, data_dir: Path | None = None, track: Tracker = silent) -> Path | None:
+    """The folder that holds a data set, downloaded if need be; None for one that comes with the package.
+
+    Args:
+        name: digits, mnist or fashion-mnist.
+        data_dir: where the IDX files are; the environment variable FEDCERT_DATA stands in for it.
+        track: shows progress of a download.
+    """
     if name == "digits":
-        return digits()
+        return None
     if name not in SOURCES:
         raise DataError(f"no data set {name!r}: choose from {', '.join(DATASETS)}")
     folder = data_dir or (Path(os.environ["FEDCERT_DATA"]) if "FEDCERT_DATA" in os.environ else None)
-    return read_folder(SOURCES[name], folder or cached(SOURCES[name], track))
+    folder = (folder or cached(SOURCES[name], track)).absolute()
+    find_files(SOURCES[name], folder)
+    return folder
 
 
-__all__ = ["DATASETS", "Dataset", "Split", "load"]
+__all__ = ["DATASETS", "Dataset", "Split", "folder_of", "load"]

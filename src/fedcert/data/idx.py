@@ -72,7 +72,23 @@ SOURCES = {
 
 
 def read_folder(source: Source, folder: Path) -> Dataset:
-    """Read the four files, wherever a user may keep them below the folder.
+    """Read the four files, wherever a user may keep them below the folder."""
+    paths = find_files(source, folder)
+    place = paths[0].parent
+    images, test_images = (read_idx(path, axes=3) for path in paths[::2])
+    labels, test_labels = (read_idx(path, axes=1) for path in paths[1::2])
+    height, width = images.shape[1:]
+    if test_images.shape[1:] != (height, width):
+        raise DataError(
+            f"{place}: training images of {height}×{width} pixels, test images of another size:"
+            f" {'×'.join(map(str, test_images.shape[1:]))}"
+        )
+    train, test = _split(place, images, labels), _split(place, test_images, test_labels)
+    return Dataset(train, test, 10, (height, width))
+
+
+def find_files(source: Source, folder: Path) -> list[Path]:
+    """The four files, in the order of `FILES`.
 
     Looked for in `folder/<dataset>/`, in torchvision's `folder/<Name>/raw/` and in `folder` itself.
     """
@@ -80,16 +96,7 @@ def read_folder(source: Source, folder: Path) -> Dataset:
     for place in places:
         paths = [path for name in FILES if (path := _find(place, name))]
         if len(paths) == len(FILES):
-            images, test_images = (read_idx(path, axes=3) for path in paths[::2])
-            labels, test_labels = (read_idx(path, axes=1) for path in paths[1::2])
-            height, width = images.shape[1:]
-            if test_images.shape[1:] != (height, width):
-                raise DataError(
-                    f"{place}: training images of {height}×{width} pixels, test images of another size:"
-                    f" {'×'.join(map(str, test_images.shape[1:]))}"
-                )
-            train, test = _split(place, images, labels), _split(place, test_images, test_labels)
-            return Dataset(train, test, 10, (height, width))
+            return paths
     raise DataError(
         f"{source.name}: no complete set of files in {' or '.join(str(p) for p in places)};"
         f" put {', '.join(FILES)} (each plain or .gz) into one of them"

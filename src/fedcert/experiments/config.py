@@ -28,6 +28,8 @@ from fedcert.training.bayes_by_backprop import BayesByBackprop
 
 DIGITS_EPOCHS = 50
 EventsName = Literal["paper-box", "box", "projected"]
+Kind = Literal["local", "transported", "direct"]
+Scale = float | Literal["learned"]
 PRESETS: dict[str, dict[str, Any]] = {"paper": {"scale": 1e-5, "events": ("paper-box",)}}
 """Settings under a name: the paper fixes the posterior scale and knows one family of events."""
 
@@ -66,7 +68,7 @@ class RunConfig(BaseModel):
     concentration: PositiveFloat = 10.0
     hidden: Annotated[tuple[PositiveInt, ...], BeforeValidator(_split)] = (64,)
     training: BayesByBackprop = BayesByBackprop()
-    scale: Annotated[float | Literal["learned"], BeforeValidator(_scale)] = "learned"
+    scale: Annotated[Scale, BeforeValidator(_scale)] = "learned"
     rule: RuleName = "fedavg"
     weights: Annotated[WeightsName | tuple[FiniteFloat, ...], BeforeValidator(_weights)] = "uniform"
     trim: NonNegativeInt = 1
@@ -75,6 +77,11 @@ class RunConfig(BaseModel):
         "paper-box",
         "box",
         "projected",
+    )
+    claims: Annotated[tuple[Kind, ...], BeforeValidator(_split), Field(min_length=1)] = (
+        "local",
+        "transported",
+        "direct",
     )
     properties: PositiveInt = 50
     epsilon: NonNegativeFloat = 1e-3
@@ -126,9 +133,17 @@ def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None
     """
     if preset is not None and preset not in PRESETS:
         raise InvalidConfig(f"preset: known are {', '.join(PRESETS)} (given {preset!r})")
-    values = PRESETS.get(preset or "", {}) | ({} if path is None else _read(path))
+    return make_config(PRESETS.get(preset or "", {}) | ({} if path is None else _read(path)) | overrides)
+
+
+def make_config(values: dict[str, Any]) -> RunConfig:
+    """The configuration with these settings; what is wrong is named.
+
+    Args:
+        values: settings by name.
+    """
     try:
-        return RunConfig.model_validate(values | overrides)
+        return RunConfig.model_validate(values)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(map(str, problem['loc'][:2]))}: {problem['msg'].removeprefix('Value error, ')}"
@@ -146,12 +161,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidConfig(f"{path}: not a readable configuration ({error})") from error
     if not isinstance(values, dict) or not isinstance(values.get("config"), dict):
         raise InvalidConfig(f"{path}: no table of settings; give a TOML file or the result.json of a run")
-    return _underscored(values["config"])
+    return underscored(values["config"])
 
 
-def _underscored(table: dict[str, Any]) -> dict[str, Any]:
+def underscored(table: dict[str, Any]) -> dict[str, Any]:
     """The table with its keys as Python names, at every level."""
     return {
-        key.replace("-", "_"): _underscored(value) if isinstance(value, dict) else value
+        key.replace("-", "_"): underscored(value) if isinstance(value, dict) else value
         for key, value in table.items()
     }

@@ -1,4 +1,4 @@
-"""The parts of a run as files: messages, certificates and estimates, each written when it is known."""
+"""The parts of a run as files: posteriors, messages, certificates, estimates; written when they are known."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
-from fedcert import atomic
+from fedcert import atomic, tensorfile
 from fedcert.artifact import load_certificate, save_certificate
 from fedcert.certificate import Certificate, Claim, Estimate
 from fedcert.errors import UnreadableFile
 from fedcert.experiments.journal import Format
+from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
 from fedcert.rules import AggregationRule
 from fedcert.verifiers import Safe
@@ -78,5 +80,40 @@ def load_estimate(path: Path) -> Estimate:
         raise UnreadableFile(f"{path}: no estimate ({error})") from error
 
 
+@dataclass(frozen=True)
+class Posterior:
+    """What a client has learned.
+
+    Attributes:
+        law: its posterior, at the scale that it learned.
+        seconds: that training took.
+    """
+
+    law: DiagonalGaussian
+    seconds: float
+
+
+def save_posterior(posterior: Posterior, path: Path) -> None:
+    """Write a posterior, in single precision where it was trained so."""
+    law = {"loc": _compact(posterior.law.loc), "scale": _compact(posterior.law.scale)}
+    tensorfile.write(path, {"seconds": repr(posterior.seconds)}, law)
+
+
+def load_posterior(path: Path) -> Posterior:
+    """Read what `save_posterior` wrote."""
+    metadata, arrays = tensorfile.read(path)
+    try:
+        loc, scale = (torch.tensor(arrays[name]).double() for name in ("loc", "scale"))
+        return Posterior(DiagonalGaussian(loc, scale), float(metadata["seconds"]))
+    except (KeyError, ValueError) as error:
+        raise UnreadableFile(f"{path}: no posterior ({error})") from error
+
+
+def _compact(x: Tensor) -> Tensor:
+    """The same numbers in single precision, if they are."""
+    return x.float() if torch.equal(x.float().double(), x) else x
+
+
 MESSAGE = Format(Message.save, Message.load)
 ESTIMATE = Format(save_estimate, load_estimate)
+POSTERIOR = Format(save_posterior, load_posterior)

@@ -4,25 +4,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Estimate
-from fedcert.data import Split, load
-from fedcert.data.dataset import Dataset
-from fedcert.data.partition import dirichlet_partition
+from fedcert.data import Split
 from fedcert.events.cells import Cells
 from fedcert.events.paper_box import PaperBox
 from fedcert.experiments.claims import Rules, certify, paper_box, sample
+from fedcert.experiments.clients import Federation, choose_examples, form, scaled, train_clients
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import Format, Once, afresh
-from fedcert.experiments.parts import ESTIMATE, MESSAGE, CertificateFile, certificate_file
+from fedcert.experiments.parts import (
+    ESTIMATE,
+    MESSAGE,
+    CertificateFile,
+    Posterior,
+    certificate_file,
+)
 from fedcert.experiments.stopwatch import Stopwatch, timed
 from fedcert.federation import RuleName, client, deployed_rule
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
-from fedcert.networks import Network, mlp
+from fedcert.networks import Network
 from fedcert.progress import Tracker, silent
 from fedcert.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
@@ -41,7 +45,7 @@ class RunResult:
         accuracy: test accuracy of the posterior-mean model that each rule deploys.
         certificates: the proven bounds, each with the seconds it took.
         estimates: the Monte Carlo diagnostics.
-        timings: seconds for each stage, in the process that finished the run.
+        timings: seconds for each stage, in the process that finished the run; training by whoever trained.
         messages: what the clients sent.
         inputs: the test inputs and labels of the properties.
         image_shape: how to draw an input.
@@ -88,55 +92,38 @@ def run(config: RunConfig, track: Tracker = silent, once: Once = afresh) -> RunR
     """
     watch = Stopwatch()
     with watch.stage("data"):
-        data = load(config.dataset, config.data_dir, track)
-        train, test = data.subset(config.train_examples, config.test_examples, stream(config.seed, "subset"))
-        partition = dirichlet_partition(
-            train.label, config.clients, config.concentration, stream(config.seed, "partition")
-        )
-        shards = [train[shard] for shard in partition]
-    network = mlp(train.x.shape[1], *config.hidden, data.classes)
-    with watch.stage("training"):
-        initial = network.initialise(stream(config.seed, "initialisation"))
-        laws = train_clients(config, network, shards, initial, track, once)
-    with watch.stage("properties"):
-        problem = pose(config, network, laws, [len(shard) for shard in shards], initial, test)
-    with watch.stage("messages"):
-        messages = send_messages(config, laws, shards, problem.safe, track, once)
-    histograms = torch.stack([shard.label.bincount(minlength=data.classes) for shard in shards])
-    return conclude(config, data, messages, problem, watch, track, once, histograms)
+        federation = form(config, choose_examples(config, track))
+    posteriors = train_clients(config, federation, track, once)
+    return certify_clients(config, federation, posteriors, watch, track, once)
 
 
-def train_clients(
+def certify_clients(
     config: RunConfig,
-    network: Network,
-    shards: Sequence[Split],
-    initial: Float[Tensor, "n_w"],
+    federation: Federation,
+    posteriors: Sequence[Posterior],
+    watch: Stopwatch,
     track: Tracker = silent,
     once: Once = afresh,
-) -> list[DiagonalGaussian]:
-    """Each client's posterior, trained from one shared initialisation.
+) -> RunResult:
+    """What a run does once its clients are trained.
 
     Args:
-        config: the training protocol and the posterior scale.
-        network: f_θ.
-        shards: each client's examples.
-        initial: the parameters that all clients start from.
+        config: what to run.
+        federation: the clients.
+        posteriors: what they have learned.
+        watch: takes the time.
         track: shows progress.
-        once: makes each posterior, or finds it made.
+        once: makes each part, or finds it made.
     """
-
-    def train(i: int) -> Message:
-        """A posterior is kept as a message that has no cells yet: they depend on all posteriors."""
-        generator = stream(config.seed, "training", i)
-        law = config.training(network, shards[i].x.float(), shards[i].label, initial, generator)
-        law = law if config.scale == "learned" else law.with_scale(config.scale)
-        return Message(f"client-{i}", law, Cells.none(law.dimension), len(shards[i]))
-
-    trained = [
-        once(f"posteriors/client-{i}.safetensors", partial(train, i), MESSAGE)
-        for i in track(range(len(shards)), "training clients", len(shards))
-    ]
-    return [message.law.to(config.device) for message in trained]
+    watch.seconds["training"] = sum(posterior.seconds for posterior in posteriors)
+    with watch.stage("properties"):
+        laws = [scaled(posterior.law, config.scale).to(config.device) for posterior in posteriors]
+        test = federation.examples.test
+        problem = pose(config, federation.network, laws, federation.sizes, federation.initial, test)
+    with watch.stage("messages"):
+        messages = send_messages(config, laws, federation.sizes, problem.safe, track, once)
+    shape = federation.examples.image_shape
+    return conclude(config, shape, messages, problem, watch, track, once, federation.histograms)
 
 
 def make_rules(
@@ -201,7 +188,7 @@ def pose(
 def send_messages(
     config: RunConfig,
     laws: Sequence[DiagonalGaussian],
-    shards: Sequence[Split],
+    sizes: Sequence[int],
     safe: Safe,
     track: Tracker = silent,
     once: Once = afresh,
@@ -209,7 +196,7 @@ def send_messages(
     """What each client sends; cells only where some events are made from them."""
 
     def send(i: int) -> Message:
-        name, law, size = f"client-{i}", laws[i], len(shards[i])
+        name, law, size = f"client-{i}", laws[i], sizes[i]
         if PaperBox.name not in config.events:
             return Message(name, law, Cells.none(law.dimension).to(law.loc.device), size)
         screen = safe if config.screen else None
@@ -221,7 +208,7 @@ def send_messages(
 
 def conclude(
     config: RunConfig,
-    data: Dataset,
+    image_shape: tuple[int, int],
     messages: list[Message],
     problem: Problem,
     watch: Stopwatch,
@@ -234,7 +221,7 @@ def conclude(
 
     Args:
         config: what to run.
-        data: where the properties come from.
+        image_shape: how to draw an input.
         messages: what the clients sent.
         problem: the rules and the properties.
         watch: takes the time.
@@ -250,6 +237,7 @@ def conclude(
         certificates = [
             once(certificate_file(claim), partial(timed, prove), form)
             for claim, prove in certify(config, messages, problem.rules, problem.safe, track)
+            if claim.kind in config.claims
         ]
     with watch.stage("estimates"):
         laws = [message.law for message in messages]
@@ -265,7 +253,7 @@ def conclude(
         watch.seconds,
         messages,
         problem.inputs,
-        data.image_shape,
+        image_shape,
         histograms,
         refused or {},
     )

@@ -10,9 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedcert.acceptance import Accepted, Expected, accept
-from fedcert.data import Split, load
-from fedcert.data.dataset import Dataset
 from fedcert.errors import InvalidMessage, TooFewClients
+from fedcert.experiments.clients import Examples, choose_examples
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import Once, afresh
 from fedcert.experiments.output import identity_of, taking_part
@@ -30,16 +29,14 @@ class Server:
 
     Attributes:
         config: the rule, the properties and the events; how many clients there are.
-        data: its own data, for accuracy and properties.
-        test: the part of them that properties are chosen from.
+        examples: its own, for accuracy and properties.
         network: f_θ.
         initial: the parameters that all clients started from.
         accepted: the messages that the rule is made for.
     """
 
     config: RunConfig
-    data: Dataset
-    test: Split
+    examples: Examples
     network: Network
     initial: Float[Tensor, "n_w"]
     accepted: Accepted
@@ -59,9 +56,8 @@ class Server:
             min_clients: the fewest clients to go on with; None for all of them.
             track: shows progress.
         """
-        data = load(config.dataset, config.data_dir, track)
-        train, test = data.subset(config.train_examples, config.test_examples, stream(config.seed, "subset"))
-        network = mlp(train.x.shape[1], *config.hidden, data.classes)
+        examples = choose_examples(config, track)
+        network = mlp(examples.test.x.shape[1], *config.hidden, examples.classes)
         expected = Expected(config.clients, network.parameters, config.properties)
         accepted = accept(message_files(messages), expected, min_clients)
         if len(accepted.messages) < config.clients and not isinstance(config.weights, str):
@@ -69,9 +65,8 @@ class Server:
                 f"weights: given for {config.clients} clients, of which {len(accepted.messages)} sent a sound"
                 " message: explicit weights cannot be shared out among the rest"
             )
-        return cls(
-            config, data, test, network, network.initialise(stream(config.seed, "initialisation")), accepted
-        )
+        initial = network.initialise(stream(config.seed, "initialisation"))
+        return cls(config, examples, network, initial, accepted)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -95,10 +90,9 @@ class Server:
         with watch.stage("properties"):
             laws = [message.law for message in received]
             sizes = [message.examples for message in received]
-            problem = pose(config, self.network, laws, sizes, self.initial, self.test)
-        return conclude(
-            config, self.data, received, problem, watch, track, once, refused=self.accepted.refused
-        )
+            problem = pose(config, self.network, laws, sizes, self.initial, self.examples.test)
+        shape, refused = self.examples.image_shape, self.accepted.refused
+        return conclude(config, shape, received, problem, watch, track, once, refused=refused)
 
 
 def message_files(folder: Path) -> Sequence[Path]:
