@@ -66,4 +66,5 @@ class RayCluster:
                 logging_level=logging.ERROR,
             )
         except (ConnectionError, ValueError) as error:
-            raise InvalidConfig(f"address: no Ray cluster at {self.address!r} ({error})") from error
+            reason = f"address: no Ray cluster at {self.address!r} ({error})"
+            raise InvalidConfig(f"{reason}; one with tokens needs RAY_AUTH_MODE=token") from error

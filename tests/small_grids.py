@@ -1,0 +1,51 @@
+"""Small grids, and an engine that keeps everything in this process."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from fedcert.experiments.grid.engines import Outcome, Work
+from fedcert.experiments.grid.engines.protocol import attempt
+from fedcert.experiments.grid.job import Job
+
+TINY = {
+    "train_examples": 200,
+    "test_examples": 60,
+    "hidden": [4],
+    "properties": 2,
+    "centers": 3,
+    "gamma": [3],
+    "mc_samples": 5,
+    "attack_samples": 5,
+    "aggregate_samples": 5,
+    "clients": 2,
+    "training": {"epochs": 1},
+    "events": ["projected"],
+}
+
+
+def tiny(**settings: object) -> Job:
+    """A job of a moment."""
+    return Job.of({**TINY, **settings})
+
+
+class Here:
+    """Does jobs one after the other, in this process, and remembers them."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def __call__(self, work: Work, jobs: Sequence[Job]) -> Iterator[Outcome]:
+        for job in jobs:
+            self.done.append(job.name)
+            yield attempt(work, job)
+
+
+class Recorder:
+    """A display that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str | None]] = []
+
+    @contextmanager
+    def __call__(self, description: str, jobs: Sequence[Job]) -> Iterator[object]:
+        yield lambda outcome: self.told.append((description, outcome.error))
