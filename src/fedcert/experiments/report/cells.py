@@ -75,11 +75,11 @@ def read_cells(folders: Sequence[Path]) -> list[Cell]:
 
 
 def order(cell: Cell) -> tuple[object, ...]:
-    """The paper's order: by dataset, architecture, clients, concentration; fixed scales before learned."""
+    """The paper's order: by architecture, dataset, clients, concentration; fixed scales before learned."""
     scale = math.inf if cell.scale == "learned" else float(cell.scale)
     dataset = {"mnist": 0, "fashion-mnist": 1}.get(cell.dataset, 2)
     shape = (len(cell.hidden), cell.hidden)
-    return dataset, cell.dataset, shape, cell.clients, cell.concentration, scale, cell.seed
+    return shape, dataset, cell.dataset, cell.clients, cell.concentration, scale, cell.seed
 
 
 def read_cell(path: Path) -> Cell:

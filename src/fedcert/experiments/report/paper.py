@@ -101,6 +101,18 @@ def follows_protocol(cell: Cell) -> bool:
     )
 
 
+def in_papers_grid(cell: Cell) -> bool:
+    """Whether a federation is behind one of the paper's rows: its protocol, at a point that it averages.
+
+    Args:
+        cell: with any seed.
+    """
+    if cell.scale != SCALE or not follows_protocol(cell):
+        return False
+    place = cell.architecture, cell.dataset, cell.clients, group_of(cell.concentration)
+    return any(place == (row.architecture, row.dataset, row.clients, row.group) for row in table2())
+
+
 def pairs() -> tuple[tuple[str, str], ...]:
     """The six pairs of dataset and architecture, in the order of the table."""
     return tuple(dict.fromkeys((row.dataset, row.architecture) for row in table2()))
