@@ -95,7 +95,7 @@ def paper_grid(*scales: float | str, **settings: Any) -> list[Cell]:
 
 def sweeps() -> list[Cell]:
     """One federation at many scales, and with many clients."""
-    scales = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+    scales = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, "learned")
     counts = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
     return [cell(clients=5, concentration=0.5, scale=scale, epsilon=0.01) for scale in scales] + [
         cell(clients=count, concentration=1.0, scale=scale, epsilon=0.01)
