@@ -1,6 +1,7 @@
-"""A table as data, and its text in CSV, Markdown and LaTeX."""
+"""A table as data; `formats` writes it as CSV, Markdown and LaTeX."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ class Column:
         name: its heading, with the unit.
         digits: decimals of its numbers.
         group: a heading that it shares with its neighbours; empty for none.
+        rounding: a proven lower bound is shown rounded down, an upper one rounded up.
     """
 
     name: str
     digits: int = 2
     group: str = ""
+    rounding: Literal["nearest", "down", "up"] = "nearest"
 
 
 @dataclass(frozen=True)
