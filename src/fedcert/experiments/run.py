@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from fedcert.attack import ProjectedGradient
 from fedcert.certificate import Certificate, Estimate
 from fedcert.data import Split, load
 from fedcert.data.dataset import Dataset
@@ -45,6 +46,7 @@ class RunResult:
         messages: what the clients sent.
         inputs: the test inputs and labels of the properties.
         image_shape: how to draw an input.
+        attacked: for which properties an attack breaks the posterior-mean model of the deployed rule.
         histograms: how many examples of each class each client holds; None where only they know.
         refused: message files that were refused, with the reasons.
     """
@@ -57,6 +59,7 @@ class RunResult:
     messages: list[Message]
     inputs: Split
     image_shape: tuple[int, int]
+    attacked: Bool[Tensor, "P"]
     histograms: Int64[Tensor, "clients K"] | None
     refused: Mapping[str, str] = field(default_factory=dict)
 
@@ -257,6 +260,10 @@ def conclude(
             once(f"estimates/{name}-{rule}.json", draw, ESTIMATE)
             for name, rule, draw in sample(config, laws, problem.rules, problem.safe, track)
         ]
+        mean = problem.rules[config.rule]([law.loc for law in laws])
+        survived = ProjectedGradient().survives(
+            problem.safe.network, mean.unsqueeze(0), problem.safe.properties
+        )
     return RunResult(
         config,
         problem.accuracy,
@@ -266,6 +273,7 @@ def conclude(
         messages,
         problem.inputs,
         data.image_shape,
+        ~survived[0],
         histograms,
         refused or {},
     )
