@@ -14,9 +14,10 @@ from fedcert import atomic
 from fedcert.check import check
 from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.experiments.config import RunConfig, load_config
-from fedcert.experiments.journal import Format, Once
-from fedcert.experiments.output import carry_out, check_output, identity_of
+from fedcert.experiments.journal import PARTS, Format, Once
+from fedcert.experiments.output import carry_out, check_output, identity_of, read_properties, read_summary
 from fedcert.experiments.parts import certificate_file
+from fedcert.experiments.report.page import run_page
 from fedcert.experiments.run import RunResult, run
 from fedcert.message import Message
 
@@ -82,6 +83,7 @@ def test_a_run_leaves_these_files_and_no_others(folder: Path, result: RunResult)
         "messages/client-0.safetensors",
         "messages/client-1.safetensors",
         "properties.csv",
+        "properties.json",
         "report.html",
         "result.json",
     ]
@@ -147,6 +149,38 @@ def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, resu
     assert [int(row["label"]) for row in rows] == result.inputs.label.tolist() * len(claims)
 
 
+def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, result: RunResult) -> None:
+    entries = read_properties(folder)
+    assert [entry["label"] for entry in entries] == result.inputs.label.tolist()
+    assert all(entry["image"].startswith("data:image/png;base64,") for entry in entries)
+    for i, entry in enumerate(entries):
+        assert set(entry) == {"label", "image", "bounds", "survival", "attacked"}
+        own = [row for row in table(folder) if row["property"] == str(i)]
+        assert [
+            {key: row[key] for key in ("claim", "rule", "events")}
+            | {"lower": float(row["lower"]), "upper": float(row["upper"]) if row["upper"] else None}
+            for row in own
+        ] == entry["bounds"]
+        assert all(0 <= share <= 1 for share in entry["survival"].values())
+        assert set(entry["survival"]) == {"fedavg", "pog"}
+    histograms = read(folder)["histograms"]
+    assert [sum(counts) for counts in histograms] == [message.examples for message in result.messages]
+
+
+def test_the_report_can_be_written_again_from_the_folder(folder: Path, result: RunResult) -> None:
+    again = run_page(read_summary(folder), read_properties(folder))
+    assert (folder / "report.html").read_text(encoding="utf-8") == again
+
+
+def test_an_attack_succeeds_where_the_input_radius_is_large() -> None:
+    none, all_ = (
+        run(CONFIG.model_copy(update={"epsilon": epsilon, "events": ("projected",)})).attacked
+        for epsilon in (0.0, 1.0)
+    )
+    assert not none.any()
+    assert all_.all()
+
+
 def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path, result: RunResult) -> None:
     rows = table(folder)
     for claim in read(folder)["summary"]:
@@ -192,7 +226,7 @@ def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) ->
         assert torch.equal(loaded.cells.member, sent.cells.member)
 
 
-@pytest.mark.parametrize("name", ["result.json", "properties.csv", "report.html", "messages", "certificates"])
+@pytest.mark.parametrize("name", PARTS)
 def test_a_folder_with_a_part_of_a_run_is_refused_unless_it_may_be_replaced(
     tmp_path: Path, name: str
 ) -> None:

@@ -20,7 +20,10 @@ from fedcert.errors import FedcertError, OutputExists
 
 UNFINISHED, COMPLETE = "unfinished", "complete"
 IDENTITY, RESULT = "config.json", "result.json"
-PARTS = ("messages", "certificates", "properties.csv", "report.html", RESULT)  # what a run leaves behind
+PROPERTIES = "properties.json"
+PARTS = ("messages", "certificates", "properties.csv", PROPERTIES, "report.html", RESULT)
+"""What a run leaves behind."""
+
 T = TypeVar("T")
 
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind: result.json, properties.csv, the messages, the certificates and a report."""
+"""What a run leaves behind: its results, the messages, the certificates and a report."""
 
 import csv
 import io
@@ -11,8 +11,9 @@ from typing import Any
 from fedcert import __version__, atomic
 from fedcert.errors import CannotWrite, FedcertError, OutputExists
 from fedcert.experiments.config import RunConfig
-from fedcert.experiments.journal import PARTS, RESULT, Journal, Once, publish
-from fedcert.experiments.report.page import render
+from fedcert.experiments.journal import PARTS, PROPERTIES, RESULT, Journal, Once, publish
+from fedcert.experiments.report.images import input_image
+from fedcert.experiments.report.page import run_page
 from fedcert.experiments.run import RunResult
 from fedcert.message import Message
 
@@ -85,10 +86,11 @@ def check_output(folder: Path, overwrite: bool) -> None:
 
 
 def write_summary(result: RunResult, folder: Path) -> None:
-    """Write the table, the report and, last, result.json."""
-    summary = summarise(result)
+    """Write the properties, the report and, last, result.json."""
+    summary, properties = summarise(result), describe_properties(result)
     atomic.write(folder / "properties.csv", properties_table(result))
-    atomic.write(folder / "report.html", render(result, summary))
+    atomic.write(folder / PROPERTIES, json.dumps(properties) + "\n")
+    atomic.write(folder / "report.html", run_page(summary, properties))
     atomic.write(folder / RESULT, json.dumps(summary, indent=2) + "\n")
 
 
@@ -96,6 +98,12 @@ def read_summary(folder: Path) -> dict[str, Any]:
     """The content of result.json."""
     summary: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
     return summary
+
+
+def read_properties(folder: Path) -> list[dict[str, Any]]:
+    """The content of properties.json."""
+    properties: list[dict[str, Any]] = json.loads((folder / PROPERTIES).read_text(encoding="utf-8"))
+    return properties
 
 
 def taking_part(message: Message) -> dict[str, Any]:
@@ -135,7 +143,33 @@ def summarise(result: RunResult) -> dict[str, Any]:
             for estimate in result.estimates
         ],
         "timings": result.timings,
+        "histograms": None if result.histograms is None else result.histograms.tolist(),
     }
+
+
+def describe_properties(result: RunResult) -> list[dict[str, Any]]:
+    """The content of properties.json: what there is to see of each property."""
+    survival = {e.rule: e for e in result.estimates if e.name == "attack-survival"}
+    inputs = result.inputs.to("cpu")
+    return [
+        {
+            "label": int(inputs.label[i]),
+            "image": input_image(inputs.x[i].numpy(), result.image_shape),
+            "bounds": [
+                {
+                    "claim": certificate.claim.kind,
+                    "rule": certificate.claim.rule,
+                    "events": certificate.claim.events,
+                    "lower": certificate.lower[i].item(),
+                    "upper": None if certificate.upper is None else certificate.upper[i].item(),
+                }
+                for certificate, _ in result.certificates
+            ],
+            "survival": {rule: int(e.successes[i]) / e.samples for rule, e in survival.items()},
+            "attacked": bool(result.attacked[i]),
+        }
+        for i in range(len(inputs))
+    ]
 
 
 def properties_table(result: RunResult) -> str:

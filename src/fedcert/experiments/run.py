@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
+from fedcert.attack import ProjectedGradient
 from fedcert.certificate import Certificate, Estimate
 from fedcert.data import Split
 from fedcert.events.cells import Cells
@@ -49,6 +50,7 @@ class RunResult:
         messages: what the clients sent.
         inputs: the test inputs and labels of the properties.
         image_shape: how to draw an input.
+        attacked: for which properties an attack breaks the posterior-mean model of the deployed rule.
         histograms: how many examples of each class each client holds; None where only they know.
         refused: message files that were refused, with the reasons.
     """
@@ -61,6 +63,7 @@ class RunResult:
     messages: list[Message]
     inputs: Split
     image_shape: tuple[int, int]
+    attacked: Bool[Tensor, "P"]
     histograms: Int64[Tensor, "clients K"] | None
     refused: Mapping[str, str] = field(default_factory=dict)
 
@@ -245,6 +248,10 @@ def conclude(
             once(f"estimates/{name}-{rule}.json", draw, ESTIMATE)
             for name, rule, draw in sample(config, laws, problem.rules, problem.safe, track)
         ]
+        mean = problem.rules[config.rule]([law.loc for law in laws])
+        survived = ProjectedGradient().survives(
+            problem.safe.network, mean.unsqueeze(0), problem.safe.properties
+        )
     return RunResult(
         config,
         problem.accuracy,
@@ -254,6 +261,7 @@ def conclude(
         messages,
         problem.inputs,
         image_shape,
+        ~survived[0],
         histograms,
         refused or {},
     )

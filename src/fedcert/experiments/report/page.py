@@ -1,24 +1,110 @@
-"""The report of a run: one self-contained HTML page."""
+"""Reports as one self-contained HTML page each: pure functions of the contents of files."""
 
+import base64
+import hashlib
 import json
-from typing import Any
+import re
+from collections.abc import Sequence
+from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from fedcert.certificate import percent_down, percent_up
 from fedcert.experiments.console import participants
-from fedcert.experiments.report.run_figures import bounds_figure, federation_figure
-from fedcert.experiments.run import RunResult
+from fedcert.experiments.report import grid_sheets, run_sheets
+from fedcert.experiments.report.gallery import grid_cards, run_cards
+from fedcert.experiments.report.job import (
+    Bounds,
+    Entry,
+    Job,
+    Summary,
+    bounds,
+    distinct,
+    duration,
+    estimate,
+    hidden,
+    scale,
+    strongest,
+)
+from fedcert.experiments.report.picture import Picture
+from fedcert.experiments.report.sheet import sheet
+from fedcert.experiments.report.table import Table
 
 
-def render(result: RunResult, summary: dict[str, Any]) -> str:
-    """The page.
+def run_page(summary: Summary, properties: Sequence[Entry]) -> str:
+    """The report of a run.
 
     Args:
-        result: what the figures show.
-        summary: the content of result.json, which the tables show.
+        summary: the content of result.json.
+        properties: the content of properties.json.
     """
+    survival = estimate(summary, "attack-survival")
+    best = strongest(summary)
+    return _render(
+        "run.html",
+        summary=summary,
+        clients=participants(summary),
+        best=None if best is None else bounds(best, survival),
+        hierarchy=[
+            (bounds(row, survival), [entry["bounds"][i]["lower"] for entry in properties])
+            for i, row in enumerate(summary["summary"])
+        ],
+        sheets=run_sheets,
+        cards=run_cards(summary, properties),
+        command="run" if summary["histograms"] is not None else "certify --messages messages",
+        config=json.dumps(summary["config"], indent=2),
+    )
+
+
+def grid_page(jobs: Sequence[Job], tables: Sequence[Table], pictures: Sequence[Picture], command: str) -> str:
+    """The report of a grid.
+
+    Args:
+        jobs: its runs, at least one.
+        tables: what they say together.
+        pictures: what is to be seen of it.
+        command: the command line that makes the grid again.
+    """
+    overview = grid_sheets.overview(jobs)
+    common, varying = grid_sheets.settings(jobs)
+    return _render(
+        "grid.html",
+        jobs=jobs,
+        overview=overview,
+        strongest=grid_sheets.strongest(overview),
+        seconds=grid_sheets.seconds(jobs),
+        federations=grid_sheets.federations(jobs),
+        properties=sum(len(job.properties) for job in jobs),
+        datasets=distinct(job.summary["config"]["dataset"] for job in jobs),
+        versions=distinct(job.summary["fedcert"] for job in jobs),
+        partitions=grid_sheets.partitions(jobs),
+        job_table=grid_sheets.job_table(jobs),
+        tables=[sheet(table) for table in tables],
+        pictures=[(picture, inline_svg(picture)) for picture in pictures],
+        cards=grid_cards(jobs),
+        command=command,
+        common=json.dumps(common, indent=2),
+        varying=varying,
+    )
+
+
+def inline_svg(picture: Picture) -> Markup:
+    """The picture as a part of a page, with identifiers that no other picture has."""
+    own = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{picture.name}-", picture.svg)
+    return Markup(own)  # drawn by this package
+
+
+def compact(each: Sequence[Bounds]) -> str:
+    """Bounds for the page's script: lower, upper, survival and text."""
+    return json.dumps([(b.lower, b.upper, b.survival, b.text) for b in each], ensure_ascii=False)
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("fedcert.experiments.report", "templates"),
         autoescape=True,
@@ -26,14 +112,9 @@ def render(result: RunResult, summary: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    federation = federation_figure(result)
-    return environment.get_template("report.html").render(
-        summary=summary,
-        clients=participants(summary),
-        command="run" if result.histograms is not None else "certify --messages messages",
-        percent_down=percent_down,
-        percent_up=percent_up,
-        config=json.dumps(summary["config"], indent=2),
-        bounds=Markup(bounds_figure(result)),
-        federation=None if federation is None else Markup(federation),
-    )
+    script = environment.get_template("script.js").render()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment.globals |= {"script": Markup(script), "script_digest": digest}
+    environment.globals["compact"] = compact
+    environment.filters |= {"duration": duration, "hidden": hidden, "scale": scale}
+    return environment
