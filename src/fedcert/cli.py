@@ -185,7 +185,7 @@ def grid(
         reason = (outcome.error or "").strip().splitlines()[-1]
         _notify(f"failed: {outcome.job.name}: {reason}")
     if shard is None and len(failed) < len(todo):
-        _report([folder.path], folder.path)
+        _report([folder.path], folder.path, f"fedcert grid --preset {preset} --out {folder.path.name}")
     else:
         _notify(f"when all shards are done: fedcert report {folder.path}")
     if failed:
@@ -199,16 +199,18 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Output folder; the first folder by default.")] = None,
 ) -> None:
     """Write tables, figures and report.html from the results of grids, shards of grids, or runs."""
-    _report(folders, out or folders[0])
+    given = " ".join(str(folder) for folder in folders)
+    _report(folders, out or folders[0], f"fedcert report {given}")
 
 
-def _report(folders: list[Path], out: Path) -> None:
+def _report(folders: list[Path], out: Path, command: str) -> None:
     from rich.console import Console
 
+    from fedcert.experiments.console import grid_table
     from fedcert.experiments.report.write import write_report
 
     console = Console()
-    console.print(write_report(folders, out))
+    console.print(grid_table(write_report(folders, out, command)))
     console.print(f"report: {out / 'report.html'}", soft_wrap=True)
 
 

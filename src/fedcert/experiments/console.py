@@ -19,6 +19,8 @@ from fedcert.certificate import percent_down, percent_up
 from fedcert.check import Report
 from fedcert.check.document import Document
 from fedcert.digest import digest
+from fedcert.experiments.report.grid_sheets import federations, overview
+from fedcert.experiments.report.job import Job
 from fedcert.progress import Tracker
 
 T = TypeVar("T")
@@ -81,6 +83,28 @@ def summary_table(summary: dict[str, Any]) -> Table:
             _percent(estimates.get(("attack-survival", rule))),
             f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}",
         )
+    return table
+
+
+def grid_table(jobs: Sequence[Job]) -> Table:
+    """What is proven of the deployed models at each scale, mean over the jobs of a grid.
+
+    Args:
+        jobs: the runs of the grid.
+    """
+    table = Table(
+        title=f"{len(jobs)} jobs, {federations(jobs)} federations",
+        caption="certified: proven bounds [L, U], or L alone, of the deployed rule\n"
+        "attack survival: estimates in %; means over jobs",
+        padding=(0, 1, 0, 0),
+    )
+    for name in ("scale", "events · claim"):
+        table.add_column(name, no_wrap=True)
+    for name in ("certified, %", "attack"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for scale, means in overview(jobs).items():
+        for mean in means:
+            table.add_row(scale, mean.claim, bounds(mean.lower, mean.upper), _percent(mean.survival))
     return table
 
 

@@ -67,7 +67,7 @@ def read_cells(folders: Sequence[Path]) -> list[Cell]:
         folders: each the folder of a grid, or of one run.
     """
     cells: dict[str, Cell] = {}
-    for path in (path for folder in folders for path in _results(folder)):
+    for path in (path for folder in folders for path in results(folder)):
         cell = read_cell(path)
         identity = _identity(cell)
         cells[identity] = _merged(cells[identity], cell) if identity in cells else cell
@@ -126,7 +126,12 @@ def cell_of(summary: Mapping[str, Any]) -> Cell:
     )
 
 
-def _results(folder: Path) -> Iterator[Path]:
+def results(folder: Path) -> Iterator[Path]:
+    """The result.json files of a run, or of the jobs of a grid.
+
+    Args:
+        folder: of either.
+    """
     if (folder / RESULT).is_file():
         yield folder / RESULT
     found = sorted((folder / JOBS).glob(f"*/{RESULT}"))
@@ -139,7 +144,11 @@ def _results(folder: Path) -> Iterator[Path]:
 
 def _identity(cell: Cell) -> str:
     """What determines a federation; where its data lie does not, nor what was claimed about it."""
-    settings = {key: value for key, value in cell.config.items() if key not in {"events", "data_dir"}}
+    settings = {
+        key: value
+        for key, value in cell.config.items()
+        if key not in {"events", "claims", "data_dir", "device"}
+    }
     return json.dumps(settings, sort_keys=True)
 
 

@@ -7,12 +7,18 @@ from typing import Any
 
 import torch
 
+from fedcert.experiments.grid.job import TRAINING
 from fedcert.experiments.report.images import heat_map
 from fedcert.experiments.report.job import Bounds, Job, distinct, estimate, hidden, scale
 from fedcert.experiments.report.sheet import Heading, Item, Sheet, item, lower, share, upper
 from fedcert.numerics import mean_down, mean_up
 
-STAGES = {"training": "training", "certification": "certification", "estimates": "Monte Carlo"}
+STAGES = {
+    "training": "training",
+    "messages": "certification",
+    "certification": "certification",
+    "estimates": "Monte Carlo",
+}
 OTHER = "everything else"
 
 
@@ -65,24 +71,30 @@ def _tensor(values: Sequence[float | None]) -> torch.Tensor:
 
 
 def seconds(jobs: Sequence[Job]) -> dict[str, float]:
-    """The seconds of all jobs together, by stage.
+    """The seconds of all jobs together, by stage; clients that several jobs share are trained once.
 
     Args:
         jobs: the runs of the grid.
     """
     total = dict.fromkeys((*STAGES.values(), OTHER), 0.0)
+    trained = {}
     for job in jobs:
         for stage, spent in job.summary["timings"].items():
-            total[STAGES.get(stage, OTHER)] += spent
+            if stage == "training":
+                trained[_federation(job)] = spent
+            else:
+                total[STAGES.get(stage, OTHER)] += spent
+    total[STAGES["training"]] = sum(trained.values())
     return total
 
 
 def federations(jobs: Sequence[Job]) -> int:
-    """How many federations the jobs certify; what is certified of one may be spread over several jobs."""
-    return len({
-        json.dumps({key: value for key, value in job.summary["config"].items() if key != "events"})
-        for job in jobs
-    })
+    """How many federations were trained; several jobs may certify one."""
+    return len({_federation(job) for job in jobs})
+
+
+def _federation(job: Job) -> str:
+    return json.dumps({key: value for key, value in job.summary["config"].items() if key in TRAINING})
 
 
 def job_table(jobs: Sequence[Job]) -> Sheet:
