@@ -123,7 +123,7 @@ def test_no_bound_exceeds_what_sampling_allows(rule, seed: int, scale: float) ->
     verifier = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
     safe = Safe(network, Properties(Box.point(x), C, d), verifier)
     bound = certify_boxes(laws, rule, safe, EVENTS).lower
-    estimate = aggregated_sampling(laws, rule, safe, 400, generator)
+    estimate = aggregated_sampling(laws, rule, safe.network, safe.properties, 400, generator)
     rate = estimate.successes / 400
     assert (bound <= rate + 0.25).all()  # 0.25 is ten deviations
     assert (bound[rate < 0.5] < 0.75).all()
