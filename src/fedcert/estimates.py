@@ -118,7 +118,7 @@ def _batches(samples: int, size: int) -> list[int]:
 
 
 def _joint_draws(laws: Sequence[Law], rule: AggregationRule, generator: torch.Generator) -> Draw:
-    """Aggregates of joint client draws: A(θ_1, …, θ_n), or A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i if A is linear."""
+    """Aggregates of joint client draws: A(θ_1, …, θ_n), A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i if A is linear."""
     gaussians = [law for law in laws if isinstance(law, DiagonalGaussian)]
     if not isinstance(rule, LinearRule | WeightedAverage) or len(gaussians) < len(laws):
         return lambda count: rule([law.sample(count, generator) for law in laws])
