@@ -54,7 +54,7 @@ def draw_from_deployed_law(rule: WeightedAverage, safe: Safe, samples: int, seed
 
 
 def draw_from_clients(rule: WeightedAverage, safe: Safe, samples: int, seed: int) -> Estimate:
-    return aggregated_sampling(LAWS, rule, safe, samples, stream(seed, "test"))
+    return aggregated_sampling(LAWS, rule, safe.network, safe.properties, samples, stream(seed, "test"))
 
 
 def attack_the_deployed_law(rule: WeightedAverage, safe: Safe, samples: int, seed: int) -> Estimate:

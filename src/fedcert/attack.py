@@ -38,12 +38,13 @@ class ProjectedGradient:
         """
         lower, upper = (end.to(theta.dtype) for end in (properties.regions.lower, properties.regions.upper))
         step = (upper - lower) / 2 * (self.reach / self.steps)
+        theta = theta.detach()
         x = ((lower + upper) / 2).expand(len(theta), -1, -1)
-        worst_x, worst = x, least_margin(network, theta, x, properties)
+        margin, gradient = _margin_and_gradient(network, theta, x, properties)
+        worst_x, worst = x, margin
         for _ in range(self.steps):
-            gradient = _gradient(network, theta, x, properties)
             x = torch.clamp(x - step * gradient.sign(), lower, upper)
-            margin = least_margin(network, theta, x, properties)
+            margin, gradient = _margin_and_gradient(network, theta, x, properties)
             better = margin < worst
             worst_x = torch.where(better.unsqueeze(-1), x, worst_x)
             worst = torch.where(better, margin, worst)
@@ -65,11 +66,12 @@ def least_margin(
     return (torch.einsum("prk,bpk->bpr", C, outputs) + d).amin(-1)
 
 
-def _gradient(
+def _margin_and_gradient(
     network: Network, theta: Float[Tensor, "B n_w"], x: Float[Tensor, "B P p"], properties: Properties
-) -> Float[Tensor, "B P p"]:
-    """∇_x of the least margin."""
+) -> tuple[Float[Tensor, "B P"], Float[Tensor, "B P p"]]:
+    """The least margin, and its ∇_x."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        (gradient,) = torch.autograd.grad(least_margin(network, theta.detach(), x, properties).sum(), x)
-    return gradient
+        margin = least_margin(network, theta, x, properties)
+        (gradient,) = torch.autograd.grad(margin.sum(), x)
+    return margin.detach(), gradient

@@ -1,5 +1,6 @@
 """Boxes: batches of axis-aligned hyper-rectangles, given by their end points."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,9 @@ class Box:
         require_float64("the end points of a box", self.lower, self.upper)
         if self.lower.shape != self.upper.shape:
             raise InvalidBox(f"end points of shapes {tuple(self.lower.shape)} and {tuple(self.upper.shape)}")
-        if not (torch.isfinite(self.lower).all() and torch.isfinite(self.upper).all()):
+        if self.lower.numel() == 0:
+            return
+        if not (-math.inf < self.lower.min() and self.upper.max() < math.inf):  # NaN is less than nothing
             raise InvalidBox("a box needs finite end points; found NaN or infinity")
         if not (self.lower <= self.upper).all():
             raise InvalidBox("a box needs lower ≤ upper in every coordinate")

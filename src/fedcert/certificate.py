@@ -1,7 +1,7 @@
 """What a result claims: a `Certificate` is a proof, an `Estimate` is not."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -55,6 +55,10 @@ class Certificate:
             raise ArithmeticError(f"{self.claim}: a lower bound outside [0, 1]")
         if self.upper is not None and not ((self.upper >= self.lower) & (self.upper <= 1)).all():
             raise ArithmeticError(f"{self.claim}: an upper bound below the lower one or above 1")
+
+    def for_rule(self, rule: str) -> "Certificate":
+        """The same bounds, of another rule that deploys the same law."""
+        return replace(self, claim=replace(self.claim, rule=rule))
 
     @property
     def mean_upper(self) -> float | None:
@@ -113,6 +117,10 @@ class Estimate:
     def __post_init__(self) -> None:
         if not ((self.successes >= 0) & (self.successes <= self.samples)).all():
             raise ShapeMismatch(f"{self.name}: successes outside 0 … {self.samples}")
+
+    def for_rule(self, rule: str) -> "Estimate":
+        """The same frequencies, of another rule that deploys the same law."""
+        return replace(self, rule=rule)
 
     @property
     def value(self) -> float:

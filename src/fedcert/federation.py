@@ -127,20 +127,20 @@ def server(
         budget: the most tuples of cells tried for a property.
         track: shows progress.
     """
-    for _, prove in provable(messages, rule, safe, generator, events, budget, track):
+    for _, prove in provable(messages, rule, safe, budget, track):
         yield prove()
+    if isinstance(rule, GaussianRule):
+        yield direct([message.law for message in messages], rule, safe, generator, events, track)
 
 
 def provable(
     messages: Sequence[Message],
     rule: AggregationRule,
     safe: Safe,
-    generator: torch.Generator,
-    events: PaperBox | None = None,
     budget: int = 20_000,
     track: Tracker = silent,
 ) -> Iterator[Provable]:
-    """What `server` claims, with the work still to be done; the arguments are those of `server`."""
+    """The local and the transported claim, with the work still to be done; arguments as for `server`."""
     names = [message.client for message in messages]
     if len(set(names)) < len(names):
         raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
@@ -151,12 +151,6 @@ def provable(
         Claim("transported", rule.name, family),
         partial(certify_transported, cells, rule, safe, exhaustive_within(budget), budget, family, track),
     )
-    if isinstance(rule, GaussianRule):
-        laws = [message.law for message in messages]
-        yield (
-            Claim("direct", rule.name, PaperBox.name),
-            partial(direct, laws, rule, safe, generator, events, track),
-        )
 
 
 def direct(

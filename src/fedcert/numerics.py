@@ -62,12 +62,12 @@ def rounding_error(roundings: int, magnitude: Float[Tensor, "*shape"]) -> Float[
 
 def down(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """The next smaller float: below the real result of the one rounded operation that gave x."""
-    return torch.nextafter(x, torch.full_like(x, -math.inf))
+    return torch.nextafter(x, x.new_full((), -math.inf))
 
 
 def up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """The next larger float: above the real result of the one rounded operation that gave x."""
-    return torch.nextafter(x, torch.full_like(x, math.inf))
+    return torch.nextafter(x, x.new_full((), math.inf))
 
 
 def above(x: Float[Tensor, "*shape"], roundings: int) -> Float[Tensor, "*shape"]:

@@ -123,7 +123,7 @@ def test_no_bound_exceeds_what_sampling_allows(rule, seed: int, scale: float) ->
     verifier = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
     safe = Safe(network, Properties(Box.point(x), C, d), verifier)
     bound = certify_boxes(laws, rule, safe, EVENTS).lower
-    estimate = aggregated_sampling(laws, rule, safe, 400, generator)
+    estimate = aggregated_sampling(laws, rule, safe.network, safe.properties, 400, generator)
     rate = estimate.successes / 400
     assert (bound <= rate + 0.25).all()  # 0.25 is ten deviations
     assert (bound[rate < 0.5] < 0.75).all()
@@ -150,5 +150,5 @@ def test_parts_of_memory_do_not_change_the_bound(monkeypatch: pytest.MonkeyPatch
     laws, rule = [gaussian(0.0, 1.0)] * 3, WeightedAverage.fedavg([1] * 3)
     safe = half_spaces(-1.5, 0.0, 0.5, 2.0, x=0.3)
     whole = certify_boxes(laws, rule, safe, EVENTS).lower
-    monkeypatch.setattr(module, "HELD_ELEMENTS", 6)
+    monkeypatch.setattr("fedcert.certify.family.HELD_ELEMENTS", 6)
     assert torch.equal(certify_boxes(laws, rule, safe, EVENTS).lower, whole)

@@ -126,7 +126,7 @@ def test_a_mixture_with_safe_and_unsafe_tuples_needs_few_calls() -> None:
     found = certify_hulls(cells, rule, safe, 10**6, "box").lower.item()
     assert verifier.calls < 40
     assert found == pytest.approx(full, rel=1e-12)
-    estimate = aggregated_sampling(laws, rule, safe, 4000, stream(0, "samples"))
+    estimate = aggregated_sampling(laws, rule, safe.network, safe.properties, 4000, stream(0, "samples"))
     low, high = estimate.confidence_interval(0.9999)
     assert found <= high
     assert found > low - 0.02

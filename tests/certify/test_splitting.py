@@ -67,7 +67,9 @@ def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
     laws = [gaussian(0.0, 1.0)] * 3
     safe = half_space(0.0, 0.0)
     bound = certify_splitting(laws, CoordinateMedian(3), safe, 1024, "box").lower.item()
-    estimate = aggregated_sampling(laws, CoordinateMedian(3), safe, 4000, stream(0, "median"))
+    estimate = aggregated_sampling(
+        laws, CoordinateMedian(3), safe.network, safe.properties, 4000, stream(0, "median")
+    )
     assert 0.3 < bound <= estimate.confidence_interval(0.9999)[1]
 
 

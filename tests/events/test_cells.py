@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -71,6 +72,29 @@ def retained_naively(boxes: Box, order, eligible, limit: int) -> list[int]:
     return kept
 
 
+class Listed:
+    """Candidates that exist, and know which of them meet."""
+
+    def __init__(self, boxes: Box) -> None:
+        self.boxes = boxes
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def __getitem__(self, index: torch.Tensor) -> Box:
+        return self.boxes[index]
+
+    def meeting(self, k: int) -> torch.Tensor:
+        return overlap(self.boxes[k], self.boxes)
+
+
+class Careless(Listed):
+    """Candidates that do not know which of them meet."""
+
+    def meeting(self, k: int) -> torch.Tensor:
+        return torch.zeros(len(self), dtype=torch.bool)
+
+
 def at_least(thresholds: list[float]) -> Safe:
     """One-weight networks x ↦ w at the input 1, safe where w ≥ threshold (and the bias is 0)."""
     count = len(thresholds)
@@ -79,8 +103,13 @@ def at_least(thresholds: list[float]) -> Safe:
     return Safe(mlp(1, 1), properties, IntervalVerifier())
 
 
-@given(seed=st.integers(0, 2**32), limit=st.integers(1, 5), screened=st.booleans())
-def test_retention_is_greedy_for_each_property(seed: int, limit: int, screened: bool) -> None:
+@given(
+    seed=st.integers(0, 2**32),
+    limit=st.integers(1, 5),
+    screened=st.booleans(),
+    candidates=st.sampled_from([Listed, Careless]),
+)
+def test_retention_is_greedy_for_each_property(seed: int, limit: int, screened: bool, candidates) -> None:
     generator = stream(seed, "retention")
     count = 70  # more than two blocks of candidates
     weight = 4 * normal(generator, count)
@@ -89,7 +118,7 @@ def test_retention_is_greedy_for_each_property(seed: int, limit: int, screened: 
     law = DiagonalGaussian(vector(0, 0), vector(2, 1))
     order = torch.randperm(count, generator=generator)
     safe = at_least([-1.0, 0.5, 100.0]) if screened else None
-    cells = retain_disjoint(boxes, order, law, safe, limit)
+    cells = retain_disjoint(candidates(boxes), order, law, safe, limit)
     eligible = safe(boxes).mT if safe else torch.ones(1, count, dtype=torch.bool)
     assert torch.equal(cells.log_mass, law.log_mass(cells.boxes))
     for p, accepted in enumerate(eligible):
@@ -104,6 +133,30 @@ def test_retention_is_greedy_for_each_property(seed: int, limit: int, screened: 
 def test_nothing_acceptable_gives_no_cells() -> None:
     boxes = Box.around(torch.zeros(4, 2, dtype=torch.float64), 0.1)
     law = DiagonalGaussian(vector(0, 0), vector(1, 1))
-    cells = retain_disjoint(boxes, torch.arange(4), law, at_least([math.pi, 4.0]), 8)
+    cells = retain_disjoint(Listed(boxes), torch.arange(4), law, at_least([math.pi, 4.0]), 8)
     assert len(cells) == 0
     assert cells.mass(torch.ones(2, 0, dtype=torch.bool)).tolist() == [0.0, 0.0]
+
+
+def test_only_usable_candidates_are_taken() -> None:
+    boxes, law = line((0, 1), (2, 3), (4, 5)), DiagonalGaussian(vector(0), vector(1))
+    usable = torch.tensor([[False, True, True]])
+    cells = retain_disjoint(Listed(boxes), torch.tensor([2, 0, 1]), law, None, 8, usable)
+    assert cells.boxes.lower.squeeze(-1).tolist() == [4, 2]
+
+
+def test_candidates_that_meet_those_taken_are_not_verified() -> None:
+    asked = 0
+
+    class Counting(IntervalVerifier):
+        def __call__(self, network, boxes, properties):  # type: ignore[no-untyped-def]
+            nonlocal asked
+            asked += len(boxes)
+            return super().__call__(network, boxes, properties)
+
+    boxes = Box.around(torch.zeros(100, 2, dtype=torch.float64), torch.linspace(2, 1, 100).double()[:, None])
+    safe = replace(at_least([-5.0, -6.0]), verifier=Counting())
+    cells = retain_disjoint(
+        Listed(boxes), torch.arange(100), DiagonalGaussian(vector(0, 0), vector(1, 1)), safe, 8
+    )
+    assert asked == len(cells) == 1

@@ -2,13 +2,21 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import normal
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from fedcert.box import Box, overlap
 from fedcert.errors import InvalidConfig
 from fedcert.events.paper_box import PaperBox, SampledBoxes
 from fedcert.laws import DiagonalGaussian
+from fedcert.networks import mlp
+from fedcert.properties import Properties
 from fedcert.randomness import stream
+from fedcert.verifiers import Safe
+from fedcert.verifiers.interval import IntervalVerifier
 
 
 def standard(dimension: int, scale: float = 1.0) -> DiagonalGaussian:
@@ -102,3 +110,29 @@ def test_in_low_dimension_several_disjoint_cells_remain_and_the_limit_holds() ->
 def test_impossible_settings_raise(bad: dict) -> None:
     with pytest.raises(InvalidConfig):
         PaperBox(**bad)
+
+
+@pytest.mark.parametrize("gammas", [(0.2, 0.5), (3.0, 5.0)])
+def test_boxes_that_meet_do_and_nearly_all_others_are_disjoint(gammas: tuple[float, ...]) -> None:
+    law = standard(20, 1e-3)
+    boxes = SampledBoxes(law, law.sample(30, stream(0, "meeting")), gammas)
+    everything = boxes[torch.arange(60)]
+    for k in range(60):
+        exact, found = overlap(everything[k], everything), boxes.meeting(k)
+        assert not (found & ~exact).any()
+        assert (found != exact).sum() <= 1
+        assert found[k]
+
+
+@given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-3, 0.1, 0.3]))
+def test_what_is_not_worth_proving_is_not_proven(seed: int, scale: float) -> None:
+    generator = stream(seed, "worth")
+    network = mlp(2, 4, 2)
+    law = DiagonalGaussian(
+        normal(generator, network.parameters), torch.full((22,), scale, dtype=torch.float64)
+    )
+    x, C = normal(generator, 5, 2), normal(generator, 5, 2, 2)
+    properties = Properties(Box.around(x, 0.05), C, 3 - (C @ network(law.loc, x).unsqueeze(-1)).squeeze(-1))
+    safe = Safe(network, properties, IntervalVerifier())
+    boxes = SampledBoxes(law, law.sample(20, generator), (1.0, 3.0, 6.0))
+    assert not (safe(boxes[torch.arange(60)]).mT & ~boxes.worth_proving(safe)).any()

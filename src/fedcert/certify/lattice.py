@@ -13,11 +13,12 @@ either end, which is more room than all roundings of the lattice need.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.gaussian import log_mass_lower
@@ -31,40 +32,88 @@ LEVELS = 64  # radii are rounded down to multiples of 1/64 deviation
 WIDEST = 8.5  # deviations that a histogram spans
 MOST_RATIOS = 16  # different ratios of the clients' deviations that are worth a convolution each
 RATIO_DIGITS = 6
+LOPSIDED = 1.1  # sum of the ratios, up to which the clients are nearly one alone
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The lattice cells of a federation under a linear rule.
+
+    Attributes:
+        kinds: the different ratios of the clients' deviations to the deployed one, rounded.
+        kind: which of them each parameter has.
+    """
+
+    kinds: Float64[Tensor, "kinds n"]
+    kind: Int64[Tensor, "n_w"]
+
+    @classmethod
+    def of(cls, rule: LinearRule, laws: Sequence[DiagonalGaussian]) -> "Lattice | None":
+        """The lattice; None where there are too many clients or too many different scales to count.
+
+        Args:
+            rule: a linear rule.
+            laws: the clients' posteriors.
+        """
+        if len(laws) > MOST_CLIENTS:
+            return None
+        scales = [w.abs() * law.scale for w, law in zip(rule.weights, laws, strict=True)]
+        ratio = torch.stack(scales) / rule.pushforward(laws).scale
+        kinds, kind = _distinct_columns(ratio.round(decimals=RATIO_DIGITS))
+        if len(kinds) > MOST_RATIOS or not (kinds > 10.0**-RATIO_DIGITS).all():
+            return None
+        return cls(kinds, kind)
+
+    @property
+    def beats_products(self) -> bool:
+        """Whether a tuple of boxes, one a client, with the same image as the lattice has certainly less mass.
+
+        Those boxes are narrower than their image by the sum of the ratios, the lattice's by 5 % at most.
+        """
+        counts = math.isfinite(self.log_mass(torch.tensor([3.0], dtype=torch.float64)))
+        return counts and self.kinds.sum(-1).min().item() > LOPSIDED
+
+    def log_mass(self, radius: Float64[Tensor, "n_w_or_1"]) -> float:
+        """A lower bound of the log probability of all tuples of cells whose image lies in M ± r S.
+
+        M and S are the exact mean and scale of the deployed law.
+
+        Args:
+            radius: r, for each parameter or one for all; rounded down to multiples of 1/64.
+        """
+        level = (radius * LEVELS).floor().clamp(max=LEVELS * 8).long().expand(len(self.kind))
+        if not (level >= 1).all():
+            return -math.inf
+        count = (self.kind * (LEVELS * 8 + 1) + level).bincount()
+        terms = []
+        for group in count.nonzero().squeeze(-1).tolist():
+            which, value = divmod(group, LEVELS * 8 + 1)
+            ratios = tuple(self.kinds[which].tolist())
+            terms.append(int(count[group]) * _log_probability(value / LEVELS, ratios))
+        return sum_down(down(torch.tensor(terms, dtype=torch.float64))).item()
 
 
 def lattice_log_mass(
     rule: LinearRule, laws: Sequence[DiagonalGaussian], radius: Float64[Tensor, "n_w_or_1"]
 ) -> float:
-    """A lower bound of the log probability of all tuples of lattice cells whose image lies in M ± r S.
-
-    M and S are the exact mean and scale of the deployed law.
+    """The bound of `Lattice.log_mass`; −inf where there is nothing to count.
 
     Args:
         rule: a linear rule.
         laws: the clients' posteriors.
-        radius: r, for each parameter or one for all; rounded down to multiples of 1/64.
-
-    Returns:
-        The bound; −inf where there are too many clients or too many different scales to count.
+        radius: r, for each parameter or one for all.
     """
-    if len(laws) > MOST_CLIENTS:
-        return -math.inf
-    deployed = rule.pushforward(laws)
-    contribution = torch.stack([w.abs() * law.scale for w, law in zip(rule.weights, laws, strict=True)], -1)
-    ratio = contribution / deployed.scale.unsqueeze(-1)
-    level = (radius * LEVELS).floor().clamp(max=LEVELS * 8).expand(deployed.dimension)
-    if not (level >= 1).all():
-        return -math.inf
-    kinds, kind = ratio.round(decimals=RATIO_DIGITS).unique(dim=0, return_inverse=True)
-    if len(kinds) > MOST_RATIOS or not (kinds > 10.0**-RATIO_DIGITS).all():
-        return -math.inf
-    groups, count = torch.stack([kind.double(), level], -1).unique(dim=0, return_counts=True)
-    terms = [
-        size * _log_probability(value / LEVELS, tuple(kinds[int(which)].tolist()))
-        for (which, value), size in zip(groups.tolist(), count.tolist(), strict=True)
-    ]
-    return sum_down(down(torch.tensor(terms, dtype=torch.float64))).item()
+    lattice = Lattice.of(rule, laws)
+    return -math.inf if lattice is None else lattice.log_mass(radius)
+
+
+def _distinct_columns(
+    table: Float64[Tensor, "n n_w"],
+) -> tuple[Float64[Tensor, "kinds n"], Int64[Tensor, "n_w"]]:
+    """The different columns, and which one each column is; most often all columns are one."""
+    if (table == table[:, :1]).all():
+        return table[:, :1].mT, torch.zeros_like(table[0], dtype=torch.int64)
+    return table.mT.unique(dim=0, return_inverse=True)  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=4096)

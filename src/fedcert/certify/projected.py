@@ -162,4 +162,6 @@ def upper_bound(
         least = up(least + found.events)
         bounds.append(torch.where(least.isnan(), 1.0, least).clamp(max=1.0))
         choices.append({"point": points, "constraint": constraint.int(), **chosen})
+        if (bounds[-1] == 1).all():  # nothing that an attack finds is a violation
+            break
     return best_of(bounds, choices)

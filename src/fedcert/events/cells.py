@@ -1,5 +1,6 @@
 """Cells: pairwise-disjoint boxes of one client and their masses."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -14,7 +15,7 @@ from fedcert.numerics import exp_down, require_float64, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.verifiers import Safe
 
-BLOCK = 32  # candidates verified in one call, heaviest first
+BLOCK = 32  # the most candidates verified in one call
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,10 @@ class Candidates(Protocol):
 
     def __getitem__(self, index: Int64[Tensor, " k"]) -> Box: ...
 
+    def meeting(self, k: int) -> Bool[Tensor, "N"]:
+        """Which candidates certainly share interior points with candidate k; it may leave some out."""
+        ...
+
 
 def retain_disjoint(
     candidates: Candidates,
@@ -102,6 +107,7 @@ def retain_disjoint(
     law: Law,
     safe: Safe | None,
     limit: int,
+    usable: Bool[Tensor, "P N"] | None = None,
     track: Tracker = silent,
 ) -> Cells:
     """Greedy retention: each property takes the first candidates that are proven and disjoint.
@@ -115,27 +121,41 @@ def retain_disjoint(
         law: q, which gives the cells their masses.
         safe: screens candidates for each property; None keeps one collection for all properties.
         limit: the most cells that a property keeps.
+        usable: which candidates are worth looking at, for each property; all where None.
         track: shows progress.
     """
     properties = 1 if safe is None else len(safe.properties)
+    if usable is None:
+        usable = torch.ones(properties, len(candidates), dtype=torch.bool, device=order.device)
     cells: list[Box] = []
     members: list[Tensor] = []
     count = torch.zeros(properties, dtype=torch.int64, device=order.device)
-    for block in track(order.split(BLOCK), "retaining cells"):
-        boxes = candidates[block]
-        free = (count < limit).unsqueeze(1).repeat(1, len(block))
+    usable = usable.clone()
+    for block in track(_blocks(order, usable), "retaining cells"):
+        boxes, free = candidates[block], usable[:, block]
+        usable[:, block] = False
         for cell, member in zip(cells, members, strict=True):
             free &= ~(member.unsqueeze(1) & overlap(cell, boxes))
         wanted = free.any(-1)
         if safe is not None and wanted.any():
             free[wanted] &= safe.only(wanted)(boxes).mT
-        for j in free.any(0).nonzero().squeeze(-1).tolist():
-            takes = free[:, j] & (count < limit)
+        for j in range(len(block)):
+            takes = free[:, j]
             if takes.any():
                 cells.append(boxes[j])
-                members.append(takes)
+                members.append(takes.clone())
                 count += takes
-                free &= ~(takes.unsqueeze(1) & overlap(boxes[j], boxes))
+                free &= ~(takes.unsqueeze(1) & overlap(boxes[j], boxes)) & (count < limit).unsqueeze(1)
+                usable[members[-1]] &= ~candidates.meeting(int(block[j]))
+                usable[count >= limit] = False
     boxes = Box.stack(cells) if cells else candidates[order[:0]]
     member = torch.stack(members, dim=1) if members else torch.zeros_like(count[:, None][:, :0])
     return Cells(boxes, law.log_mass(boxes), member.bool())
+
+
+def _blocks(order: Int64[Tensor, "N"], usable: Bool[Tensor, "P N"]) -> Iterator[Int64[Tensor, " k"]]:
+    """The next candidates in order that some property can use by then: one, two, four, … at a time."""
+    size = 1
+    while (left := order[usable[:, order].any(0)]).numel():
+        yield left[:size]
+        size = min(2 * size, BLOCK)

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float32, Float64, Int64
 from torch import Tensor
 
 from fedcert.box import Box
@@ -15,7 +16,10 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.progress import Tracker, silent
 from fedcert.verifiers import Safe
 
-TRIED = 16  # of the heaviest candidates; if all fail, narrow boxes are tried before further wide ones
+NEGLIGIBLE = -30.0  # log mass: below 1e-13, not worth a proof
+LEVELS = 2**15  # of |s| that masses are estimated with
+ROOM = 1e-3  # deviations: far more than single precision loses
+FARTHEST = 8.0  # the largest |s| that is told apart
 
 
 @dataclass(frozen=True)
@@ -56,20 +60,12 @@ class PaperBox:
             track: shows progress.
         """
         candidates = SampledBoxes(law, law.sample(self.centers, generator), self.gammas)
-        order = candidates.estimated_log_mass().argsort(descending=True, stable=True)
-        if safe is not None and not safe(candidates[order[:TRIED]]).any():
-            order = order[self._has_a_safe_core(candidates, safe)[order // len(self.gammas)]]
-        return retain_disjoint(candidates, order, law, safe, self.limit, track)
-
-    def _has_a_safe_core(self, candidates: "SampledBoxes", safe: Safe) -> Bool[Tensor, "N"]:
-        """Which centres have a narrowest box that is proven for some property.
-
-        The wider boxes around a centre contain the narrowest. Where that is not proven, they are not worth
-        a trial, nor would a verifier that is monotone, like interval bounds, prove them.
-        """
-        narrowest = self.gammas.index(min(self.gammas))
-        index = torch.arange(self.centers, device=candidates.centers.device) * len(self.gammas) + narrowest
-        return safe(candidates[index]).any(-1)
+        log_mass = candidates.estimated_log_mass()
+        order = log_mass.argsort(descending=True, stable=True)
+        usable = (log_mass >= NEGLIGIBLE).unsqueeze(0)
+        if safe is not None:
+            usable = usable & candidates.worth_proving(safe)
+        return retain_disjoint(candidates, order, law, safe, self.limit, usable, track)
 
 
 @dataclass(frozen=True)
@@ -94,17 +90,44 @@ class SampledBoxes:
         factor = gamma[index % len(self.gammas)].unsqueeze(-1)
         return Box.around(self.centers[index // len(self.gammas)], factor * self.law.scale)
 
-    def estimated_log_mass(self) -> Float[Tensor, "N_gammas"]:
-        """Σ_d log [1 − Q(γ − s_d) − Q(γ + s_d)], s the standardised centre, in single precision.
+    @cached_property
+    def standardised(self) -> Float32[Tensor, "N n_w"]:
+        """The centres s = (c − μ)/σ, in single precision."""
+        return torch.stack([((c - self.law.loc) / self.law.scale).float() for c in self.centers])
+
+    def estimated_log_mass(self) -> Float64[Tensor, "N_gammas"]:
+        """Σ_d log [1 − Q(γ − s_d) − Q(γ + s_d)], roughly: from a histogram of |s_d|.
 
         It serves to order the candidates and nothing else.
         """
-        s = ((self.centers - self.law.loc) / self.law.scale).float()
-        columns = [
-            torch.log1p(-(_q(gamma - s) + _q(gamma + s)).clamp(max=1.0)).sum(-1) for gamma in self.gammas
-        ]
-        return torch.stack(columns, dim=-1).flatten()
+        step = FARTHEST / LEVELS
+        middle = (torch.arange(LEVELS, dtype=torch.float64, device=self.centers.device) + 0.5) * step
+        factors = [torch.log1p(-(_q(gamma - middle) + _q(gamma + middle))) for gamma in self.gammas]
+        table = torch.stack(factors, dim=-1)
+        levels = ((s.abs() / step).to(torch.int32).clamp(max=LEVELS - 1) for s in self.standardised)
+        return torch.cat([level.bincount(minlength=LEVELS).double() @ table for level in levels])
+
+    def meeting(self, k: int) -> Bool[Tensor, "N_gammas"]:
+        """Whether two centres are nearer than γ + γ′ deviations in every coordinate, rounding allowed for."""
+        centre, which = divmod(k, len(self.gammas))
+        distance = torch.cdist(self.standardised, self.standardised[centre].unsqueeze(0), p=math.inf)
+        gamma = torch.tensor(self.gammas, device=distance.device)
+        return (distance * (1 + ROOM) + ROOM < gamma + self.gammas[which]).flatten()
+
+    def worth_proving(self, safe: Safe) -> Bool[Tensor, "P N_gammas"]:
+        """Which candidates a monotone verifier may prove for which property.
+
+        All boxes of one γ contain their intersection. Where that is not proven, they are not worth a trial,
+        nor would a verifier that is monotone, like interval bounds, prove them.
+        """
+        highest, lowest = self.centers.amax(0), self.centers.amin(0)
+        worth = torch.ones(len(safe.properties), len(self.gammas), dtype=torch.bool, device=highest.device)
+        for place, gamma in enumerate(self.gammas):
+            lower, upper = highest - gamma * self.law.scale, lowest + gamma * self.law.scale
+            if (lower <= upper).all():
+                worth[:, place] = safe(Box(lower, upper)[None]).squeeze(0)
+        return worth.repeat(1, len(self.centers))
 
 
-def _q(z: Float[Tensor, "N n_w"]) -> Float[Tensor, "N n_w"]:
+def _q(z: Float64[Tensor, "levels"]) -> Float64[Tensor, "levels"]:
     return torch.erfc(z * math.sqrt(0.5)) / 2

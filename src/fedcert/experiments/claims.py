@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from fedcert.certificate import Claim, Estimate
+from fedcert.certificate import Certificate, Claim, Estimate
 from fedcert.certify.box import certify_boxes, certify_boxes_directly, certify_boxes_locally
 from fedcert.certify.projected import EVENTS as PROJECTED
 from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
@@ -14,6 +14,7 @@ from fedcert.estimates import aggregated_sampling, attack_survival, mc_ibp
 from fedcert.events.mean_box import MeanBox
 from fedcert.events.paper_box import PaperBox
 from fedcert.experiments.config import RunConfig
+from fedcert.experiments.same_law import OncePerLaw
 from fedcert.federation import Provable, RuleName, direct, provable
 from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
@@ -35,29 +36,32 @@ def certify(
 
     Local and transported claims are made for the deployed rule, direct ones for every rule that has a
     closed-form law. All direct certificates draw the same random centres, so that rules with equal laws
-    have equal certificates, and no claim depends on which were proven before it in the same process.
+    have equal certificates, which are proven once, and no claim depends on which were proven before it in
+    the same process.
     """
     deployed = rules[config.rule]
     laws = [message.law for message in messages]
     others = [rule for name, rule in rules.items() if name != config.rule and isinstance(rule, GaussianRule)]
     with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
+    deploys = [(rule, rule.pushforward(laws)) for rule in with_law]
     if PaperBox.name in config.events:
         events = paper_box(config)
-        centers = stream(config.seed, "direct")
-        yield from provable(messages, deployed, safe, centers, events, config.budget, track)
-        for rule in others:
+        yield from provable(messages, deployed, safe, config.budget, track)
+        once = OncePerLaw[Certificate]()
+        for rule, law in deploys:
             centers = stream(config.seed, "direct")
             prove = partial(direct, laws, rule, safe, centers, events, track)
-            yield Claim("direct", rule.name, PaperBox.name), prove
+            yield Claim("direct", rule.name, PaperBox.name), once(law, rule.name, prove)
     if MeanBox.name in config.events:
         tight = Safe(safe.network, safe.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
         local = partial(certify_boxes_locally, laws, deployed.name, tight, MeanBox(), track)
         yield Claim("local", deployed.name, MeanBox.name), local
         transported = partial(certify_boxes, laws, deployed, tight, MeanBox(), track=track)
         yield Claim("transported", deployed.name, MeanBox.name), transported
-        for rule in with_law:
+        once = OncePerLaw[Certificate]()
+        for rule, law in deploys:
             prove = partial(certify_boxes_directly, laws, rule, tight, MeanBox(), track)
-            yield Claim("direct", rule.name, MeanBox.name), prove
+            yield Claim("direct", rule.name, MeanBox.name), once(law, rule.name, prove)
     if PROJECTED in config.events:
         problem = safe.network, safe.properties
         local = partial(certify_projected_locally, laws, deployed.name, *problem, track)
@@ -65,9 +69,10 @@ def certify(
         if isinstance(deployed, LinearRule | WeightedAverage):
             transported = partial(certify_projected, laws, deployed, *problem, track=track)
             yield Claim("transported", deployed.name, PROJECTED), transported
-        for rule in with_law:
+        once = OncePerLaw[Certificate]()
+        for rule, law in deploys:
             prove = partial(certify_projected_directly, laws, rule, *problem, track=track)
-            yield Claim("direct", rule.name, PROJECTED), prove
+            yield Claim("direct", rule.name, PROJECTED), once(law, rule.name, prove)
 
 
 def sample(
@@ -82,19 +87,22 @@ def sample(
     def draws(name: str, samples: int) -> tuple[int, torch.Generator]:
         return samples, stream(config.seed, name)
 
+    problem = safe.network, safe.properties
+    proven, survive = OncePerLaw[Estimate](), OncePerLaw[Estimate]()
     for name, rule in rules.items():
         if isinstance(rule, GaussianRule):
             law = rule.pushforward(laws)
-            yield "mc-ibp", name, partial(mc_ibp, law, safe, name, *draws("mc-ibp", config.mc_samples), track)
-            problem = law, safe.network, safe.properties
+            count = partial(mc_ibp, law, safe, name, *draws("mc-ibp", config.mc_samples), track)
+            yield "mc-ibp", name, proven(law, name, count)
             attacked = draws("attack-survival", config.attack_samples)
-            yield "attack-survival", name, partial(attack_survival, *problem, name, *attacked, track=track)
+            attack = partial(attack_survival, law, *problem, name, *attacked, track=track)
+            yield "attack-survival", name, survive(law, name, attack)
     joint = draws("aggregated-sampling", config.aggregate_samples)
     deployed = rules[config.rule]
     yield (
         "aggregated-sampling",
         config.rule,
-        partial(aggregated_sampling, laws, deployed, safe, *joint, track),
+        partial(aggregated_sampling, laws, deployed, *problem, *joint, track),
     )
 
 

@@ -101,7 +101,8 @@ class DiagonalGaussian:
         z = torch.randn(
             count, self.dimension, generator=generator, device=generator.device, dtype=torch.float32
         )
-        return torch.addcmul(self.loc, self.scale, z.to(self.loc.device, torch.float64))
+        samples = z.to(self.loc.device, torch.float64)
+        return torch.addcmul(self.loc, self.scale, samples, out=samples)
 
     def log_mass(self, box: Box) -> Float64[Tensor, "*batch"]:
         """A lower bound of log q(H) = Σ_d log [Φ((u_d − μ_d)/σ_d) − Φ((ℓ_d − μ_d)/σ_d)].

@@ -114,8 +114,10 @@ class _Chain:
     def add_layer(self, depth: int, kappa: Float64[Tensor, "P"]) -> None:
         """Learn the ranges of one more hidden layer."""
         layer = self.layers[depth]
-        unit = torch.eye(layer.outputs, dtype=kappa.dtype, device=kappa.device).expand(len(kappa), -1, -1)
-        constant, noise = self.form(torch.cat([unit, -unit], dim=-2), depth)
+        unit = torch.eye(layer.outputs, dtype=kappa.dtype, device=kappa.device)
+        both = torch.cat([unit, -unit]).expand(len(kappa), -1, -1)
+        unit = unit.expand(len(kappa), -1, -1)
+        constant, noise = self.form(both, depth)
         low, minus_high = self._lowered(constant, noise, kappa).chunk(2, dim=-1)
         deviation = total(noise[0][:, : layer.outputs])
         if depth == 0:

@@ -18,6 +18,8 @@ FACTORS = {"ranges": (10.0, 0.1), "movement": (10.0, 0.1), "deviation": (10.0, 0
 """By which each coordinate is changed in turn, as long as that helps."""
 GOOD_ENOUGH = 1e-3
 """A violation less probable than this is not worth a search."""
+SMALL = 5e-5
+"""A violation less probable than this is not worth another start."""
 ELEMENTS = 2**22  # numbers in the largest tensor: bounds the memory
 
 Coordinate = tuple[str, int]
@@ -53,9 +55,11 @@ def parts(layers: Sequence[NoisyLayer], count: int) -> Iterator[slice]:
 
 def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Violation, Split]:
     """Coordinate descent from the best start, for those properties that can gain by it."""
-    best, split = _start(layers, properties, STARTS[0])
-    for start in STARTS[1:]:
-        best, split = _better((best, split), _start(layers, properties, start))
+    best, split = _start(layers, properties, STARTS[-1])
+    for start in STARTS[:-1]:
+        worth = best.probability > SMALL
+        if worth.any():
+            best, split = _better((best, split), _start(layers, properties[worth], start), worth)
     for coordinate in coordinates(len(layers)):
         for factor in FACTORS[coordinate[0]]:
             worth = best.probability > GOOD_ENOUGH

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from fedcert.numerics import above, exp_up, up
+from fedcert.numerics import SMALLEST_NORMAL, above, exp_up, gamma, up
 from fedcert.projected.layers import NoisyLayer
 
 MEAN_OF_A_NORMAL = math.nextafter(math.sqrt(2 / math.pi), 1.0)  # above √(2/π) = E |Z|
@@ -113,7 +113,8 @@ def noise_over(
     reading = deviation * moved.theta.unsqueeze(-2)
     weight = up(layer.weight.abs() + layer.weight_error)
     square = weight * weight + layer.weight_scale * layer.weight_scale
-    columns = up(above((reading * reading) @ square, terms).sqrt()) @ moved.inputs.unsqueeze(-1)
+    variance = (up(reading * reading) @ square).add_(terms * SMALLEST_NORMAL)
+    columns = variance.sqrt_() @ moved.inputs.unsqueeze(-1)
     largest = reading.amax(-1) * _norm(moved.inputs * layer.weight_scale.amax(0)).unsqueeze(-1)
     linear = columns.squeeze(-1) + u.unsqueeze(-1) * largest + (deviation * moved.rest.unsqueeze(-2)).sum(-1)
     mean = MEAN_OF_A_NORMAL * torch.minimum(widths.sum(-1), linear)
@@ -162,11 +163,29 @@ def movement_of_inputs(
     radius: Float64[Tensor, "P p"],
     u: Float64[Tensor, "P"],
 ) -> Float64[Tensor, "P R"]:
-    """A bound of |B W (x − x_c)| over the region, for rows B of the first layer; one event a row."""
-    deviation, _ = layer.deviations(rows)
-    product, error = layer.product(rows)
-    certain = ((product.abs() + error) * radius.unsqueeze(-2)).sum(-1)
-    return up(above(certain, product.shape[-1] + 4) + noise_over_inputs(radius, deviation, u))
+    """A bound of |B W (x − x_c)| over the region, for rows B of the first layer; one event a row.
+
+    It is Σ_k δ_k |B M|_k and what `noise_over_inputs` says of deviations √Σ_j B_j² S_jk². Sums over the inputs
+    come first where they can: only B M and the deviations are needed input by input. What an underflow may
+    hide of either is added before.
+    """
+    rows = rows[:1] if rows.stride(0) == 0 else rows  # the same for all properties
+    size, square, scales = rows.abs(), up(rows * rows), layer.weight_scale * layer.weight_scale
+    outputs, inputs = layer.weight.shape
+    hidden = up(gamma(2 * (outputs + 2)) * layer.weight.abs() + layer.weight_error)
+    certain = _over_inputs((rows @ layer.weight).abs_().add_(outputs * SMALLEST_NORMAL), radius)
+    inexact = _over_inputs(size, radius @ hidden.mT)
+    mean = _over_inputs((square @ scales).add_(outputs * SMALLEST_NORMAL).sqrt_(), radius)
+    variance = above(_over_inputs(square, up(radius * radius) @ scales.mT), outputs + inputs + 8)
+    noise = MEAN_OF_A_NORMAL * mean + u.unsqueeze(-1) * up(variance.sqrt())
+    return above(certain + inexact + noise, outputs + inputs + 32)
+
+
+def _over_inputs(
+    values: Float64[Tensor, "P_or_1 R k"], inputs: Float64[Tensor, "P k"]
+) -> Float64[Tensor, "P R"]:
+    """Σ_k v_k δ_k."""
+    return torch.einsum("prk,pk->pr", values, inputs)
 
 
 def read(

@@ -65,7 +65,7 @@ class LinearRule:
 
     def __call__(self, thetas: Sequence[Float64[Tensor, "*batch n_w"]]) -> Tensor:
         """The parameters v + Σ_i w_i θ_i, in floating point."""
-        return self._combine(thetas)[0]
+        return self._sum(thetas)
 
     def image(self, boxes: Sequence[Box]) -> Box:
         """Π_d [v_d + Σ_i min(w_i ℓ_i,d, w_i u_i,d), v_d + Σ_i max(…)], rounded outward: exact otherwise.
@@ -102,10 +102,17 @@ class LinearRule:
 
     def _combine(self, values: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """The sum v + Σ_i w_i x_i and a bound of its error; a term passes through n + 2 roundings."""
+        total = self._sum(values)
+        magnitude = torch.zeros_like(total) if self.offset is None else self.offset.abs().expand_as(total)
+        for weight, value in zip(self.weights, values, strict=True):
+            magnitude = torch.addcmul(magnitude, weight.abs(), value.abs())
+        return total, rounding_error(self.clients + 2, magnitude)
+
+    def _sum(self, values: Sequence[Tensor]) -> Tensor:
+        """The sum v + Σ_i w_i x_i, in floating point."""
         if len(values) != self.clients:
             raise ShapeMismatch(f"a rule for {self.clients} clients was given {len(values)}")
-        start = torch.zeros_like(values[0]) if self.offset is None else self.offset.expand_as(values[0])
-        total, magnitude = start, start.abs()
+        total = torch.zeros_like(values[0]) if self.offset is None else self.offset.expand_as(values[0])
         for i, (weight, value) in enumerate(zip(self.weights, values, strict=True)):
             if value.shape != values[0].shape:
                 raise ShapeMismatch(
@@ -113,5 +120,4 @@ class LinearRule:
                     f" client 0 of {tuple(values[0].shape)}: all must train the same network"
                 )
             total = torch.addcmul(total, weight, value)
-            magnitude = torch.addcmul(magnitude, weight.abs(), value.abs())
-        return total, rounding_error(self.clients + 2, magnitude)
+        return total

@@ -41,9 +41,14 @@ class AnyOf:
     verifiers: tuple[Verifier, ...]
 
     def __call__(self, network: Network, boxes: Box, properties: Properties) -> Bool[Tensor, "B P"]:
-        """Whether some verifier proves each box and property."""
-        verdicts = [verifier(network, boxes, properties) for verifier in self.verifiers]
-        return torch.stack(verdicts).any(0)
+        """Whether some verifier proves each box and property; what is proven is not tried again."""
+        proven = torch.zeros(len(boxes), properties.C.shape[-3], dtype=torch.bool, device=boxes.lower.device)
+        for verifier in self.verifiers:
+            left = ~proven.all(-1)
+            if left.any():
+                theirs = properties[left] if properties.C.dim() == 4 else properties
+                proven[left] |= verifier(network, boxes[left], theirs)
+        return proven
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:
     low_x, high_x = x.lower.clamp(min=0.0), x.upper.clamp(min=0.0)
     lower = low_x @ low_w_pos + high_x @ low_w_neg
     upper = high_x @ high_w_pos + low_x @ high_w_neg
-    magnitude = torch.maximum(low_x, high_x) @ torch.maximum(low_w.abs(), high_w.abs())
+    magnitude = torch.maximum(low_x, high_x) @ torch.maximum(high_w, -low_w)
     if not (x.lower >= 0).all():
         low_x_neg, high_x_neg = x.lower.clamp(max=0.0), x.upper.clamp(max=0.0)
         lower = lower + (low_x_neg @ high_w_pos + high_x_neg @ high_w_neg)

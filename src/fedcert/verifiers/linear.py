@@ -101,7 +101,9 @@ def _backward(
         roundings += sum(layer.weight.lower.shape[-2:]) + 8
         lower = _corner(positive, negative, layer.weight.lower, layer.weight.upper)
         if depth == 0:
-            upper = -_corner(-negative, -positive, layer.weight.lower, layer.weight.upper)
+            upper = lower  # at inputs x ≥ 0 the least coefficient gives the least value
+            if not (x.lower >= 0).all():
+                upper = -_corner(-negative, -positive, layer.weight.lower, layer.weight.upper)
             zero = Bounds(torch.zeros_like(constant), torch.zeros_like(constant))
             least = affine(Bounds(lower, upper), zero, x.unsqueeze(-2)).lower.squeeze(-2)
             error = rounding_error(roundings, magnitude + least.abs())

@@ -1,0 +1,47 @@
+"""Rules that deploy the same law have the same direct certificates and estimates: they are made once."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Generic, TypeVar
+
+import torch
+
+from fedcert.certificate import Certificate, Estimate
+from fedcert.laws import DiagonalGaussian
+
+T = TypeVar("T", Certificate, Estimate)
+
+
+class OncePerLaw(Generic[T]):
+    """Remembers one result a law, and gives it to every rule that deploys that law, under the rule's name.
+
+    FedAvg and Product-of-Gaussians deploy the same law where all scales are equal.
+    """
+
+    def __init__(self) -> None:
+        self.made: list[tuple[DiagonalGaussian, T]] = []
+
+    def __call__(self, law: DiagonalGaussian, rule: str, make: Callable[[], T]) -> Callable[[], T]:
+        """The work for a rule, which is `make` unless an equal law has had it done.
+
+        Args:
+            law: what the rule deploys; all that the result depends on, but for names.
+            rule: its name.
+            make: the work.
+        """
+        return partial(self._find_or_make, law, rule, make)
+
+    def _find_or_make(self, law: DiagonalGaussian, rule: str, make: Callable[[], T]) -> T:
+        for known, result in self.made:
+            if same_law(known, law):
+                return result.for_rule(rule)
+        self.made.append((law, make()))
+        return self.made[-1][1]
+
+
+def same_law(one: DiagonalGaussian, other: DiagonalGaussian) -> bool:
+    """Whether two laws are equal to the last bit, with the errors that they carry."""
+    pairs = [(one.loc, other.loc), (one.scale, other.scale), (one.loc_error, other.loc_error)]
+    return one.scale_error == other.scale_error and all(
+        torch.equal(a, b) if a is not None and b is not None else a is b for a, b in pairs
+    )
