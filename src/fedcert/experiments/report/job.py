@@ -106,14 +106,16 @@ def setting(config: dict[str, Any]) -> str:
         config: of a run.
     """
     return (
-        f"{config['dataset']}, {config['clients']} clients, α {config['concentration']:g},"
+        f"{config['dataset']}, {config['clients']} clients, α\u00a0{config['concentration']:g},"
         f" hidden {hidden(config)}, scale {scale(config)}"
     )
 
 
 def scale(config: dict[str, Any]) -> str:
     """The posterior scale, as people write it."""
-    return config["scale"] if isinstance(config["scale"], str) else f"{config['scale']:g}"
+    return (
+        config["scale"] if isinstance(config["scale"], str) else f"{config['scale']:g}".replace("e-0", "e-")
+    )
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
