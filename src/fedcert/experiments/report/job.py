@@ -126,7 +126,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
 def duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> duration(0.31), duration(75), duration(4000)
+    >>> duration(0.31), duration(75.0), duration(4000.0)
     ('0.3 s', '1 min 15 s', '1 h 07 min')
     """
     if seconds < 10:
