@@ -89,7 +89,7 @@ def table(rows: int = 3) -> Table:
         (Column("name"), Column("clients"), Column("direct", 1, "proven"), Column("gap", 3, "proven")),
         tuple(
             (
-                f"row {i}",
+                f"row-{i}",
                 (7 * i) % 5 + 8,
                 Spread(99.0 - 10 * i, None if i == 1 else 0.5, 3),
                 None if i == 0 else i / 8,

@@ -12,7 +12,7 @@ import torch
 import fedcert
 from fedcert import atomic
 from fedcert.check import check
-from fedcert.errors import CannotWrite, DataError, OutputExists
+from fedcert.errors import CannotWrite, DataError, OutputExists, UnreadableFile
 from fedcert.experiments.config import RunConfig, load_config
 from fedcert.experiments.journal import PARTS, Format, Once
 from fedcert.experiments.output import carry_out, check_output, identity_of, read_properties, read_summary
@@ -165,6 +165,16 @@ def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, 
         assert set(entry["survival"]) == {"fedavg", "pog"}
     histograms = read(folder)["histograms"]
     assert [sum(counts) for counts in histograms] == [message.examples for message in result.messages]
+
+
+@pytest.mark.parametrize("content", [None, "", "[{", b"\xff"])
+def test_properties_that_cannot_be_read_are_named(tmp_path: Path, content: str | bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "properties.json").write_bytes(
+            content if isinstance(content, bytes) else content.encode()
+        )
+    with pytest.raises(UnreadableFile, match=r"properties.json.*run it again"):
+        read_properties(tmp_path)
 
 
 def test_the_report_can_be_written_again_from_the_folder(folder: Path, result: RunResult) -> None:

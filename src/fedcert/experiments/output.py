@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedcert import __version__, atomic
-from fedcert.errors import CannotWrite, FedcertError, OutputExists
+from fedcert.errors import CannotWrite, FedcertError, OutputExists, UnreadableFile
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import PARTS, PROPERTIES, RESULT, Journal, Once, publish
 from fedcert.experiments.report.images import input_image
@@ -102,7 +102,12 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
 def read_properties(folder: Path) -> list[dict[str, Any]]:
     """The content of properties.json."""
-    properties: list[dict[str, Any]] = json.loads((folder / PROPERTIES).read_text(encoding="utf-8"))
+    try:
+        properties: list[dict[str, Any]] = json.loads((folder / PROPERTIES).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(
+            f"{folder / PROPERTIES}: not the properties of a run ({error}): run it again"
+        ) from error
     return properties
 
 

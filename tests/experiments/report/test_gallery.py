@@ -30,7 +30,7 @@ def test_an_input_is_shown_where_least_is_proven_of_it() -> None:
         for row in entry["bounds"]:
             row["lower"] /= 2
     for jobs in ([weak, strong], [strong, weak]):
-        assert all("α 10" in card.title for card in grid_cards(jobs))
+        assert all("α\u00a010" in card.title for card in grid_cards(jobs))
 
 
 def test_a_grid_shows_a_limited_number_of_each_data_set() -> None:

@@ -18,13 +18,13 @@ def test_the_overview_is_the_mean_over_jobs_rounded_outward() -> None:
     jobs[1].summary["summary"][1] |= {"lower": 0.2, "upper": 0.4}
     jobs[2].summary["summary"][1] |= {"lower": 0.7, "upper": None}
     means = overview(jobs)
-    assert list(means) == ["learned", "1e-05"]
+    assert list(means) == ["learned", "1e-5"]
     (learned,), (paper,) = means.values()
     assert learned.claim == "projected · direct"
     assert learned.lower <= 0.15 <= 0.35 <= learned.upper
     assert (learned.lower, learned.upper) == (pytest.approx(0.15), pytest.approx(0.35))
     assert paper.upper is None
-    assert strongest(means) == {"learned": learned, "1e-05": paper}
+    assert strongest(means) == {"learned": learned, "1e-5": paper}
 
 
 def test_seconds_are_added_up_by_stage() -> None:

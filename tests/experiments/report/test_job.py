@@ -24,4 +24,4 @@ def test_no_attack_was_made_on_local_models() -> None:
 
 def test_a_setting_in_words() -> None:
     config = files(result(scale=1e-5, hidden=(64, 32), concentration=0.1))[0]["config"]
-    assert setting(config) == "digits, 2 clients, α 0.1, hidden 64×32, scale 1e-05"
+    assert setting(config) == "digits, 2 clients, α\u00a00.1, hidden 64×32, scale 1e-5"

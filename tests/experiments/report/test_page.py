@@ -80,7 +80,7 @@ def test_the_page_follows_the_results() -> None:
 
 def test_what_only_the_clients_know_is_left_out() -> None:
     page = Page(rendered(replace(result(), histograms=None)))
-    assert "Examples of each class" not in page.text
+    assert "Label histogram" not in page.text
     assert "fedcert certify --messages messages --config result.json" in page.text
 
 
@@ -147,5 +147,6 @@ def test_pictures_do_not_share_identifiers() -> None:
 
 
 def test_a_page_of_many_jobs_stays_small() -> None:
-    jobs = [job(f"jobs/{seed}/report.html", seed=seed) for seed in range(100)]
-    assert len(grid_page(jobs, [], [], COMMAND)) < 400_000
+    jobs = [job(f"jobs/{seed}/report.html", seed=seed) for seed in range(30)]
+    few, many = (len(grid_page(each, [], [], COMMAND)) for each in (jobs[:25], jobs))
+    assert (many - few) / 5 < 2_000

@@ -33,7 +33,7 @@ def test_a_table_keeps_its_columns_groups_and_rows() -> None:
     assert [heading.number for heading in shown.headings] == [False, True, True, True]
     assert shown.groups == [("", 2), ("proven", 2)]
     assert [[cell.text for cell in row] for row in shown.rows] == [
-        ["row 0", "8", "99.0 ± 0.5", "–"],
-        ["row 1", "10", "89.0", "0.125"],
-        ["row 2", "12", "79.0 ± 0.5", "0.250"],
+        ["row-0", "8", "99.0 ± 0.5", "–"],
+        ["row-1", "10", "89.0", "0.125"],
+        ["row-2", "12", "79.0 ± 0.5", "0.250"],
     ]

@@ -121,7 +121,7 @@ def job_table(jobs: Sequence[Job]) -> Sheet:
         "Bounds in %, mean over the properties of a job: lower bounds are rounded down, upper bounds up."
         " Estimates are those of the deployed rule."
     )
-    return Sheet("jobs", "Jobs", caption, headings, [_job_row(job, claims, closed) for job in jobs])
+    return Sheet("jobs", "Every job", caption, headings, [_job_row(job, claims, closed) for job in jobs])
 
 
 def _job_row(

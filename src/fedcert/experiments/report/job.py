@@ -106,14 +106,16 @@ def setting(config: dict[str, Any]) -> str:
         config: of a run.
     """
     return (
-        f"{config['dataset']}, {config['clients']} clients, α {config['concentration']:g},"
+        f"{config['dataset']}, {config['clients']} clients, α\u00a0{config['concentration']:g},"
         f" hidden {hidden(config)}, scale {scale(config)}"
     )
 
 
 def scale(config: dict[str, Any]) -> str:
     """The posterior scale, as people write it."""
-    return config["scale"] if isinstance(config["scale"], str) else f"{config['scale']:g}"
+    return (
+        config["scale"] if isinstance(config["scale"], str) else f"{config['scale']:g}".replace("e-0", "e-")
+    )
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
@@ -124,7 +126,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
 def duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> duration(0.31), duration(75), duration(4000)
+    >>> duration(0.31), duration(75.0), duration(4000.0)
     ('0.3 s', '1 min 15 s', '1 h 07 min')
     """
     if seconds < 10:

@@ -69,7 +69,7 @@ def estimates(summary: Summary) -> Sheet:
 
 
 def federation(summary: Summary) -> Sheet | None:
-    """How many examples of each class each client holds, where that is known.
+    """The label histogram of each client, where it is known.
 
     Args:
         summary: the content of result.json.
@@ -87,9 +87,9 @@ def federation(summary: Summary) -> Sheet | None:
         ]
         for client, counts in zip(summary["clients"], histograms, strict=True)
     ]
-    caption = "Examples of each class that each client holds."
+    caption = "How many examples of each class each client holds."
     headings = [Heading("client"), Heading("examples", True), *classes]
-    return Sheet("federation", "Federation", caption, headings, rows)
+    return Sheet("histograms", "Label histogram of each client", caption, headings, rows)
 
 
 def messages(summary: Summary) -> Sheet:

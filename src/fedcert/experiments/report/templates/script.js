@@ -85,7 +85,7 @@ function makeGallery(gallery) {
       card.hidden = !filters.every(({ value, dataset }) => !value || card.dataset[dataset.filter] === value);
     }
     const sign = { "": 0, lower: 1, "-lower": -1 }[order.value];
-    list.append(...cards.toSorted((a, b) => sign * (a.dataset.lower - b.dataset.lower)));
+    list.append(...[...cards].sort((a, b) => sign * (a.dataset.lower - b.dataset.lower)));
     const shown = cards.filter((card) => !card.hidden).length;
     count.textContent = `${shown} of ${cards.length}`;
   }
