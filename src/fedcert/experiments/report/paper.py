@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import combinations_with_replacement
 from statistics import stdev
-from typing import Literal
+from typing import Any, Literal
 
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.report.cells import Cell
@@ -95,10 +95,14 @@ def follows_protocol(cell: Cell) -> bool:
     Args:
         cell: its scale, seed and device, and what only we know of, do not matter here.
     """
-    protocol = RunConfig(dataset="mnist", scale=SCALE).model_dump(mode="json")
-    return all(
-        cell.config.get(name, value) == value for name, value in protocol.items() if name not in AXES | OURS
-    )
+    return all(cell.config.get(name, value) == value for name, value in protocol().items())
+
+
+@cache
+def protocol() -> Mapping[str, Any]:
+    """The settings of the paper that its grid does not vary."""
+    config = RunConfig(dataset="mnist", scale=SCALE).model_dump(mode="json")
+    return {name: value for name, value in config.items() if name not in AXES | OURS}
 
 
 def in_papers_grid(cell: Cell) -> bool:

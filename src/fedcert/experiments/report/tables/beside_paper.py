@@ -50,7 +50,7 @@ class Comparison:
         """Whether ours lies within one and within two of the paper's deviations."""
         if self.difference is None:
             return [None, None]
-        words = ["yes" if self.within(reach) else "no" for reach in (1, 2)]
+        words = ["yes" if self.within(reach) else "no" for reach in (1.0, 2.0)]
         return [f"{word} (sd 0)" if self.paper.deviation == 0 else word for word in words]
 
 
@@ -125,7 +125,7 @@ def _beside(cells: Sequence[Cell], law: str) -> Table:
 def _verdict(judged: dict[str, list[Comparison]]) -> str:
     sentences = []
     for name, comparisons in judged.items():
-        one, two = (sum(found.within(reach) for found in comparisons) for reach in (1, 2))
+        one, two = (sum(found.within(reach) for found in comparisons) for reach in (1.0, 2.0))
         zero = sum(found.paper.deviation == 0 for found in comparisons)
         sentences.append(
             f"{HEADINGS[name].removesuffix(' (%)')}: {one} of {len(comparisons)} rows within one, {two}"
