@@ -111,10 +111,21 @@ def in_papers_grid(cell: Cell) -> bool:
     Args:
         cell: with any seed.
     """
-    if cell.scale != SCALE or not follows_protocol(cell):
-        return False
-    place = cell.architecture, cell.dataset, cell.clients, group_of(cell.concentration)
-    return any(place == (row.architecture, row.dataset, row.clients, row.group) for row in table2())
+    return cell.scale == SCALE and row_of(cell) is not None and follows_protocol(cell)
+
+
+def row_of(cell: Cell) -> PaperRow | None:
+    """The row of the paper's table that a federation would belong to, whatever its other settings.
+
+    Args:
+        cell: of a grid.
+    """
+    return _rows().get((cell.architecture, cell.dataset, cell.clients, group_of(cell.concentration)))
+
+
+@cache
+def _rows() -> Mapping[tuple[str, str, int, Group | None], PaperRow]:
+    return {(row.architecture, row.dataset, row.clients, row.group): row for row in table2()}
 
 
 def pairs() -> tuple[tuple[str, str], ...]:
@@ -145,7 +156,8 @@ def pooled(entries: Sequence[Entry], counts: Sequence[int]) -> Entry:
     return Entry(mean, math.sqrt(squares / (total - 1)))
 
 
-def values_in_steps(entry: Entry, step: float = 5.0, count: int = 3) -> list[tuple[float, ...]]:
+@cache
+def values_in_steps(entry: Entry, step: float = 5.0, count: int = 3) -> tuple[tuple[float, ...], ...]:
     """Every choice of values whose mean and deviation are an entry, to the printed digits.
 
     Args:
@@ -154,15 +166,15 @@ def values_in_steps(entry: Entry, step: float = 5.0, count: int = 3) -> list[tup
         count: how many values there are.
 
     >>> values_in_steps(Entry(96.67, 2.89))
-    [(95.0, 95.0, 100.0)]
+    ((95.0, 95.0, 100.0),)
     """
     lattice = [step * k for k in range(int(100 / step) + 1)]
-    return [
+    return tuple(
         values
         for values in combinations_with_replacement(lattice, count)
         if abs(sum(values) / count - entry.mean) <= PRINTED
         and abs(stdev(values) - entry.deviation) <= PRINTED
-    ]
+    )
 
 
 def configurations(row: PaperRow, law: str) -> int:

@@ -40,6 +40,7 @@ def pictures() -> dict[str, Picture]:
 
 def test_every_figure_is_there(pictures: dict[str, Picture]) -> None:
     assert list(pictures) == NAMES
+    assert "the paper's Table 2" in pictures["hierarchy"].svg
 
 
 @pytest.mark.parametrize("name", NAMES)

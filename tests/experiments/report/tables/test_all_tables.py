@@ -7,7 +7,7 @@ from fedcert.experiments.report.tables import all_tables
 
 
 def test_the_whole_grid_gives_every_table_in_every_format() -> None:
-    tables = all_tables(paper_grid(1e-5, "learned") + sweeps())
+    tables = all_tables([one for one in paper_grid(1e-5, "learned") if one.hidden == (64,)] + sweeps())
     assert [table.name for table in tables] == [
         "table2", "table2-box-1e-05", "table2-projected-1e-05", "table2-paper-box-learned",
         "table2-box-learned", "table2-projected-learned", "beside-paper-pog", "beside-paper-fedavg",
@@ -20,6 +20,7 @@ def test_the_whole_grid_gives_every_table_in_every_format() -> None:
         assert len(csv(table).splitlines()) == 1 + len(table.rows)
         assert table.caption in markdown(table)
         assert latex(table).count(r"\\") >= len(table.rows)
+        assert latex(table).isascii()
         assert Path(table.name).name == table.name
 
 

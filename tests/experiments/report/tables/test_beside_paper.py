@@ -55,7 +55,7 @@ def test_the_caption_counts_the_rows_within() -> None:
             for reach in ("≤ sd", "≤ 2 sd")
         ]
         assert f"{name}: {counts[0]} of 36 rows within one, {counts[1]} within two" in table.caption
-    assert "in 3 rows the paper's deviation is 0.00" in table.caption
+    assert "the paper's deviation is 0.00 in 3, where" in table.caption
 
 
 def test_a_part_of_the_grid_gives_a_part_of_the_rows() -> None:

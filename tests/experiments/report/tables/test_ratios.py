@@ -24,11 +24,11 @@ def test_nothing_certified_has_no_ratio() -> None:
 def test_pairs_and_groups_stand_beside_the_paper() -> None:
     beside, everything = ratios(paper_grid(1e-5, "learned"))
     assert len(beside.rows) == 6 + 12
-    assert beside.rows[0][:3] == ("1×64", "MNIST", "both")
-    assert beside.rows[0][3] == pytest.approx(48.39, abs=0.005)
+    assert beside.rows[0][:4] == ("1×64", "MNIST", "both", 18)
+    assert beside.rows[0][4] == pytest.approx(48.39, abs=0.005)
     both = {row[:2]: row for row in beside.rows if row[2] == "both"}
-    assert both["2×64", "MNIST"][3] == pytest.approx(30.87, abs=0.005)
-    entry = beside.rows[0][6]
+    assert both["2×64", "MNIST"][4] == pytest.approx(30.87, abs=0.005)
+    entry = beside.rows[0][7]
     assert isinstance(entry, Spread)
     assert entry.count == 18
     assert {row[3] for row in everything.rows} == {"1e-05", "learned"}
