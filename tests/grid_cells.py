@@ -1,6 +1,7 @@
 """Cells of a grid by formula: figures that look like those of real federations, made in no time."""
 
 import math
+from functools import cache
 from typing import Any
 
 from fedcert.experiments.config import RunConfig
@@ -74,6 +75,7 @@ def cell(**settings: Any) -> Cell:
     return cell_of(summary(**settings))
 
 
+@cache
 def paper_grid(*scales: float | str, **settings: Any) -> list[Cell]:
     """The paper's 162 federations at each scale."""
     return [

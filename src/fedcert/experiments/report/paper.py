@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import combinations_with_replacement
 from statistics import stdev
-from typing import Literal
+from typing import Any, Literal
 
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.report.cells import Cell
@@ -95,10 +95,14 @@ def follows_protocol(cell: Cell) -> bool:
     Args:
         cell: its scale, seed and device, and what only we know of, do not matter here.
     """
-    protocol = RunConfig(dataset="mnist", scale=SCALE).model_dump(mode="json")
-    return all(
-        cell.config.get(name, value) == value for name, value in protocol.items() if name not in AXES | OURS
-    )
+    return all(cell.config.get(name, value) == value for name, value in protocol().items())
+
+
+@cache
+def protocol() -> Mapping[str, Any]:
+    """The settings of the paper that its grid does not vary."""
+    config = RunConfig(dataset="mnist", scale=SCALE).model_dump(mode="json")
+    return {name: value for name, value in config.items() if name not in AXES | OURS}
 
 
 def in_papers_grid(cell: Cell) -> bool:
@@ -107,10 +111,21 @@ def in_papers_grid(cell: Cell) -> bool:
     Args:
         cell: with any seed.
     """
-    if cell.scale != SCALE or not follows_protocol(cell):
-        return False
-    place = cell.architecture, cell.dataset, cell.clients, group_of(cell.concentration)
-    return any(place == (row.architecture, row.dataset, row.clients, row.group) for row in table2())
+    return cell.scale == SCALE and row_of(cell) is not None and follows_protocol(cell)
+
+
+def row_of(cell: Cell) -> PaperRow | None:
+    """The row of the paper's table that a federation would belong to, whatever its other settings.
+
+    Args:
+        cell: of a grid.
+    """
+    return _rows().get((cell.architecture, cell.dataset, cell.clients, group_of(cell.concentration)))
+
+
+@cache
+def _rows() -> Mapping[tuple[str, str, int, Group | None], PaperRow]:
+    return {(row.architecture, row.dataset, row.clients, row.group): row for row in table2()}
 
 
 def pairs() -> tuple[tuple[str, str], ...]:
@@ -141,7 +156,8 @@ def pooled(entries: Sequence[Entry], counts: Sequence[int]) -> Entry:
     return Entry(mean, math.sqrt(squares / (total - 1)))
 
 
-def values_in_steps(entry: Entry, step: float = 5.0, count: int = 3) -> list[tuple[float, ...]]:
+@cache
+def values_in_steps(entry: Entry, step: float = 5.0, count: int = 3) -> tuple[tuple[float, ...], ...]:
     """Every choice of values whose mean and deviation are an entry, to the printed digits.
 
     Args:
@@ -150,15 +166,15 @@ def values_in_steps(entry: Entry, step: float = 5.0, count: int = 3) -> list[tup
         count: how many values there are.
 
     >>> values_in_steps(Entry(96.67, 2.89))
-    [(95.0, 95.0, 100.0)]
+    ((95.0, 95.0, 100.0),)
     """
     lattice = [step * k for k in range(int(100 / step) + 1)]
-    return [
+    return tuple(
         values
         for values in combinations_with_replacement(lattice, count)
         if abs(sum(values) / count - entry.mean) <= PRINTED
         and abs(stdev(values) - entry.deviation) <= PRINTED
-    ]
+    )
 
 
 def configurations(row: PaperRow, law: str) -> int:

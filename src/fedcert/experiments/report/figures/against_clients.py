@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter, NullLocator
 
 from fedcert.experiments.report.cells import Cell
 from fedcert.experiments.report.figures.curves import (
@@ -19,6 +20,8 @@ from fedcert.experiments.report.measures import EVENTS, proving, stage
 from fedcert.experiments.report.picture import Picture
 from fedcert.experiments.report.tables.sweeps import COUNTS
 
+FEW = 6  # numbers that fit under a panel
+
 
 @styled
 def against_clients(cells: Sequence[Cell]) -> list[Picture]:
@@ -33,7 +36,7 @@ def against_clients(cells: Sequence[Cell]) -> list[Picture]:
     figure, axes = panels(groups, "probability of safety, %")
     for i, (place, group) in enumerate(zip(axes, groups, strict=True)):
         certified_panel(place, group, _clients)
-        _logarithmic(place)
+        _logarithmic(place, group)
         group_title(place, i, group, groups, "clients")
     figure.supxlabel("clients", fontsize=8)
     shared_legend(figure, 5)
@@ -68,7 +71,7 @@ def cost(cells: Sequence[Cell]) -> list[Picture]:
             measure = stage(heading, name)
             place.plot(*points(group, measure, _clients), color=colour, marker=marker, linestyle=line,
                        label=heading)  # fmt: skip
-        _logarithmic(place)
+        _logarithmic(place, group)
         place.set_yscale("log")
         place.grid()
         group_title(place, i, group, groups, "clients")
@@ -81,9 +84,15 @@ def cost(cells: Sequence[Cell]) -> list[Picture]:
     return [picture(figure, "cost", "Cost against the number of clients", caption)]
 
 
-def _logarithmic(axes: Axes) -> None:
+def _logarithmic(axes: Axes, group: Sequence[Cell]) -> None:
+    """A tick for each number of clients where there is room, else for each power of ten."""
+    counts = sorted({cell.clients for cell in group})
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if len(counts) <= FEW:
+        axes.set_xticks(counts)
+        axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _clients(cell: Cell) -> float:

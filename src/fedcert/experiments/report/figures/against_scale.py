@@ -1,7 +1,10 @@
 """Certified probability against the posterior scale."""
 
+import math
 from collections.abc import Sequence
-from functools import partial
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from fedcert.experiments.report.cells import Cell
 from fedcert.experiments.report.figures.curves import (
@@ -12,7 +15,7 @@ from fedcert.experiments.report.figures.curves import (
     shared_legend,
 )
 from fedcert.experiments.report.figures.style import GREY, picture, styled
-from fedcert.experiments.report.grouping import sweeps
+from fedcert.experiments.report.grouping import numeric_scale, scale_name, sweeps
 from fedcert.experiments.report.picture import Picture
 from fedcert.experiments.report.tables.sweeps import SCALES
 
@@ -30,13 +33,7 @@ def against_scale(cells: Sequence[Cell]) -> list[Picture]:
         return []
     figure, axes = panels(groups, "probability of safety, %")
     for i, (place, group) in enumerate(zip(axes, groups, strict=True)):
-        beyond = 10 * max((float(cell.scale) for cell in group if cell.scale != "learned"), default=1.0)
-        certified_panel(place, group, partial(_scale, beyond))
-        place.set_xscale("log")
-        if any(cell.scale == "learned" for cell in group):
-            place.axvline(beyond / 3, color=GREY, linewidth=0.6, linestyle=":")
-            place.text(beyond, -0.02, "learned", ha="center", va="top", fontsize=7,
-                       transform=place.get_xaxis_transform())  # fmt: skip
+        _panel(place, group)
         group_title(place, i, group, groups, "scale")
     figure.supxlabel("posterior scale", fontsize=8)
     shared_legend(figure, 5)
@@ -48,6 +45,27 @@ def against_scale(cells: Sequence[Cell]) -> list[Picture]:
     return [picture(figure, "scales", "Certified probability against posterior scale", caption)]
 
 
-def _scale(learned: float, cell: Cell) -> float:
-    """The horizontal place of a cell; learned scales have one of their own."""
-    return learned if cell.scale == "learned" else float(cell.scale)
+def _panel(axes: Axes, group: Sequence[Cell]) -> None:
+    """Fixed scales on a logarithmic axis, and the learned ones beyond its end."""
+    fixed = [cell for cell in group if cell.scale != "learned"]
+    learned = [cell for cell in group if cell.scale == "learned"]
+    certified_panel(axes, fixed, numeric_scale)
+    axes.set_xscale("log")
+    values = sorted({numeric_scale(cell) for cell in fixed})
+    ticks, labels = _ticks(values)
+    if learned:
+        beyond = 10 * values[-1]
+        certified_panel(axes, learned, lambda cell: beyond)
+        axes.axvline(beyond / 10**0.5, color=GREY, linewidth=0.6, linestyle=":")
+        ticks, labels = [*ticks, beyond], [*labels, "learned"]
+    axes.set_xticks(ticks, labels)
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _ticks(scales: Sequence[float]) -> tuple[list[float], list[str]]:
+    """Powers of ten, not too many of them; the scales themselves where that is too few."""
+    least, most = math.log10(scales[0]), math.log10(scales[-1])
+    decades = range(math.ceil(least - 1e-9), math.floor(most + 1e-9) + 1, 1 + int(most - least) // 6)
+    if len(decades) < 2:
+        return list(scales), [scale_name(scale) for scale in scales]
+    return [10.0**k for k in decades], [f"$10^{{{k}}}$" for k in decades]

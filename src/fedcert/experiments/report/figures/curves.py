@@ -33,7 +33,7 @@ def panels(groups: Sequence[Sequence[Cell]], label: str, height: float = 2.2) ->
         label: of the vertical axes.
         height: of a row of panels, in inches.
     """
-    across = min(3, len(groups))
+    across = 2 if len(groups) in {2, 4} else min(3, len(groups))
     down = -(-len(groups) // across)
     figure = canvas(TWO_COLUMNS, 0.75 + height * down)
     axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
@@ -81,14 +81,15 @@ def certified_panel(axes: Axes, cells: Sequence[Cell], place: Callable[[Cell], f
         band = [(x, low, above[x]) for x, low in zip(*direct, strict=True) if x in above]
         if band:
             places, lows, highs = zip(*band, strict=True)
-            axes.fill_between(
-                places, lows, highs, color=colour, alpha=0.2, linewidth=0, label="[L, U], direct"
-            )
+            axes.fill_between(places, lows, highs, color=colour, alpha=0.2, lw=0, label="[L, U], direct")
+            if len(band) == 1:
+                axes.vlines(places, lows, highs, color=colour, alpha=0.2, linewidth=6)
     survival = points(cells, estimate("attack-survival", "fedavg"), place)
     sampled = points(cells, estimate("mc-ibp", "fedavg"), place)
     axes.plot(*survival, color=BLACK, marker="*", markersize=5, linestyle="", label="attack survival")
     axes.plot(*sampled, color=GREY, marker="x", linestyle="", label="MC–IBP")
     percent_axis(axes)
+    axes.set_ylim(bottom=-2)  # markers at 0 are seen whole
 
 
 def group_title(
@@ -104,12 +105,11 @@ def group_title(
         axis: scale or clients, whichever the panel sweeps over.
     """
     first = group[0]
-    words = [pair_name(pair(first))]
-    words += [f"{first.clients} clients"] if axis == "scale" else [scale_words(group)]
-    words += [f"concentration {first.concentration:g}"]
+    federation = f"{first.clients} clients" if axis == "scale" else scale_words(group)
+    words = [pair_name(pair(first)), f"{federation}, concentration {first.concentration:g}"]
     settings = distinguishing([members[0] for members in groups])
-    words += [f"{key.column.name} {key.of(first)}" for key in settings]
-    letter(axes, i, "\n".join([words[0], ", ".join(words[1:])]))
+    words += [", ".join(f"{key.column.name} {key.of(first)}" for key in settings)] if settings else []
+    letter(axes, i, "\n".join(words))
 
 
 def shared_legend(figure: Figure, columns: int) -> None:

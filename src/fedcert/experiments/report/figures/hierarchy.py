@@ -40,24 +40,22 @@ def hierarchy(cells: Sequence[Cell]) -> list[Picture]:
     Args:
         cells: of a grid.
     """
-    chosen = main_cells(cells)
+    papers = [cell for cell in cells if paper.in_papers_grid(cell)]
+    chosen = papers or main_cells(cells)
     panels: list[tuple[str, Heights]] = [
         (f"ours, {events}", found) for events in EVENTS if (found := our_heights(chosen, events))
     ]
-    papers = [cell for cell in chosen if paper.in_papers_grid(cell)]
     if not panels:
         return []
     if papers:
         panels.insert(1, ("the paper's Table 2", paper_heights()))
-    across = min(2, len(panels))
+    across = len(panels) if len(panels) < 4 else 2
     down = -(-len(panels) // across)
     figure = canvas(TWO_COLUMNS, 0.5 + 2.0 * down)
     axes = figure.subplots(down, across, squeeze=False, sharey=True).flat
-    for i, (place, (title, heights)) in enumerate(zip(axes, panels, strict=False)):
+    for i, (place, (title, heights)) in enumerate(zip(axes, panels, strict=True)):
         _bars(place, heights)
         letter(place, i, title)
-    for place in list(axes)[len(panels) :]:
-        place.set_visible(False)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(BARS))
     for place in figure.axes[::across]:
         place.set_ylabel("probability, %")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fedcert.experiments.report import paper
 from fedcert.experiments.report.cells import Cell, order
@@ -32,13 +33,10 @@ def is_papers(cell: Cell) -> bool:
     Args:
         cell: with any seed.
     """
-    rows = paper.table2()
+    of_a_row = replace(cell, concentration=paper.IID[0])
     return (
         cell.concentration in (*paper.NON_IID, *paper.BETWEEN, *paper.IID)
-        and any(
-            (cell.architecture, cell.dataset, cell.clients) == (row.architecture, row.dataset, row.clients)
-            for row in rows
-        )
+        and paper.row_of(of_a_row) is not None
         and paper.follows_protocol(cell)
     )
 

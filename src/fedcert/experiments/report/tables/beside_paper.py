@@ -50,7 +50,7 @@ class Comparison:
         """Whether ours lies within one and within two of the paper's deviations."""
         if self.difference is None:
             return [None, None]
-        words = ["yes" if self.within(reach) else "no" for reach in (1, 2)]
+        words = ["yes" if self.within(reach) else "no" for reach in (1.0, 2.0)]
         return [f"{word} (sd 0)" if self.paper.deviation == 0 else word for word in words]
 
 
@@ -92,7 +92,8 @@ def beside_paper(cells: Sequence[Cell]) -> list[Table]:
 
 def _beside(cells: Sequence[Cell], law: str) -> Table:
     names = quantities(law)
-    columns = [Column("Arch."), Column("Dataset"), Column("Clients"), Column("Heterogeneity")]
+    leading = ("Arch.", "Dataset", "Clients", "Heterogeneity", "Cells")
+    columns = [Column(name) for name in leading]
     for name in names:
         columns += _columns(name)
         if name in JUDGED:
@@ -100,10 +101,10 @@ def _beside(cells: Sequence[Cell], law: str) -> Table:
     rows: list[tuple[Value, ...]] = []
     judged: dict[str, list[Comparison]] = {name: [] for name in JUDGED}
     for row in paper.table2():
-        members = [cell for cell in cells if _is_of(cell, row)]
+        members = [cell for cell in cells if paper.row_of(cell) is row]
         if not members:
             continue
-        values: list[Value] = [row.architecture, NAMES[row.dataset], row.clients, row.group]
+        values: list[Value] = [row.architecture, NAMES[row.dataset], row.clients, row.group, len(members)]
         for name in names:
             comparison = compared([row], members, law, name)
             values += comparison.cells()
@@ -114,7 +115,7 @@ def _beside(cells: Sequence[Cell], law: str) -> Table:
     caption = (
         "Our figures with the paper's events and protocol beside those of its Table 2, and ours minus the"
         " paper's. Columns ≤ sd and ≤ 2 sd say whether ours lies within one or two of the paper's own"
-        f" deviations. {_verdict(judged)} {averaged(cells)}"
+        f" deviations. A row of the paper averages three cells. {_verdict(judged)} {averaged(cells)}"
     )
     name = LAW_NAMES[law]
     return Table(
@@ -125,11 +126,11 @@ def _beside(cells: Sequence[Cell], law: str) -> Table:
 def _verdict(judged: dict[str, list[Comparison]]) -> str:
     sentences = []
     for name, comparisons in judged.items():
-        one, two = (sum(found.within(reach) for found in comparisons) for reach in (1, 2))
+        one, two = (sum(found.within(reach) for found in comparisons) for reach in (1.0, 2.0))
         zero = sum(found.paper.deviation == 0 for found in comparisons)
         sentences.append(
             f"{HEADINGS[name].removesuffix(' (%)')}: {one} of {len(comparisons)} rows within one, {two}"
-            f" within two; in {zero} rows the paper's deviation is 0.00, and only an equal figure counts."
+            f" within two; the paper's deviation is 0.00 in {zero}, where only an equal figure counts."
         )
     return " ".join(sentences)
 
@@ -188,8 +189,3 @@ def _columns(quantity: str) -> list[Column]:
         Column("paper", group=group),
         Column("difference", group=group),
     ]
-
-
-def _is_of(cell: Cell, row: PaperRow) -> bool:
-    place = cell.architecture, cell.dataset, cell.clients, paper.group_of(cell.concentration)
-    return place == (row.architecture, row.dataset, row.clients, row.group)

@@ -36,7 +36,7 @@ def ratios(cells: Sequence[Cell]) -> list[Table]:
     ]
     known = tuple(row for row in (*by_pair, *by_group) if row is not None)
     caption = f"{RATIO} The paper's are from its Table 2, whose rows stand for its cells."
-    columns = [Column("Arch."), Column("Dataset"), Column("Heterogeneity")]
+    columns = [Column("Arch."), Column("Dataset"), Column("Heterogeneity"), Column("Cells")]
     for source in ("paper", *EVENTS):
         columns += [Column("of means (%)", group=source), Column("mean (%)", group=source)]
     beside = Table("ratios", "Transported to direct, beside the paper", caption, tuple(columns), known)
@@ -78,7 +78,7 @@ def _row(place: list[str], cells: Sequence[Cell], rows: Sequence[PaperRow]) -> t
     pairs = [
         (row.entries["fedavg", "transported"].mean, row.entries["fedavg", "direct"].mean) for row in rows
     ]
-    values: list[Value] = [architecture, NAMES[dataset], group]
+    values: list[Value] = [architecture, NAMES[dataset], group, len(members)]
     values += [100 * fmean(t for t, _ in pairs) / fmean(d for _, d in pairs)]
     values += [spread(100 * t / d for t, d in pairs)]
     for events in EVENTS:

@@ -1,7 +1,6 @@
 """Where the time goes, beside the paper's seconds."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from fedcert.experiments.report import paper
 from fedcert.experiments.report.cells import Cell
@@ -49,14 +48,8 @@ def papers_seconds(cell: Cell) -> float | None:
     Args:
         cell: None is given where it is none of the paper's.
     """
-    if not paper.in_papers_grid(cell):
-        return None
-    place = cell.architecture, cell.dataset, cell.clients, paper.group_of(cell.concentration)
-    return fmean(
-        row.entries["fedavg", "seconds"].mean
-        for row in paper.table2()
-        if (row.architecture, row.dataset, row.clients, row.group) == place
-    )
+    row = paper.row_of(cell) if paper.in_papers_grid(cell) else None
+    return None if row is None else row.entries["fedavg", "seconds"].mean
 
 
 def speed_up(cell: Cell) -> float | None:
