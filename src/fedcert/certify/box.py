@@ -69,9 +69,11 @@ def certify_boxes(
         return Certificate(claim, torch.stack(found).max(0).values)
     best = torch.zeros(len(safe.properties), dtype=torch.float64, device=laws[0].loc.device)
     chosen = Chosen(safe.network, len(best), len(laws))
-    attempts = [(shape, view) for shape in shapes for view in views(laws, rule)]
-    for shape, view in track(attempts, "enlarging boxes"):
-        wanting = best < ENOUGH
+    seen = views(laws, rule)
+    hopeless = [Family(view, safe, events, _shape("uniform", view, safe)).hopeless() for view in seen]
+    attempts = [(shape, *each) for shape in shapes for each in zip(seen, hopeless, strict=True)]
+    for shape, view, unprovable in track(attempts, "enlarging boxes"):
+        wanting = (best < ENOUGH) & ~unprovable
         if wanting.any():
             family = Family(view, safe.only(wanting), events, _shape(shape, view, safe.only(wanting)))
             price = family.largest()

@@ -43,12 +43,11 @@ class Family:
         Bisection starts between the widest box and one of negligible mass, and only goes on for properties
         that have some mass to gain.
         """
-        widest, narrowest = self.events.log_prices
-        outer = self.log_cost.new_full((len(self.safe.properties),), widest)
-        inner = self._lightest(outer, torch.full_like(outer, narrowest - self.log_cost.min().item()))
-        widest_proven = self.verify(outer, torch.ones_like(outer, dtype=torch.bool))
-        undecided = self.verify(inner, ~widest_proven)
-        best = torch.where(widest_proven, outer, torch.where(undecided, inner, math.inf))
+        outer = self.log_cost.new_full((len(self.safe.properties),), self.events.log_prices[0])
+        inner = self._lightest()
+        widest = self.verify(outer, torch.ones_like(outer, dtype=torch.bool))
+        undecided = self.verify(inner, ~widest)
+        best = torch.where(widest, outer, torch.where(undecided, inner, math.inf))
         for _ in range(self.events.steps):
             undecided = undecided & (self._rough_mass(outer) - self._rough_mass(inner) > WORTH)
             if not undecided.any():
@@ -59,6 +58,13 @@ class Family:
             outer = torch.where(undecided & ~proven, middle, outer)
             best = torch.where(proven, middle, best)
         return best
+
+    def hopeless(self) -> Bool[Tensor, "P"]:
+        """Whether even a third of a box of negligible mass is not proven: then no box of another shape is."""
+        radius = self._radii(
+            self._lightest(), torch.zeros(1, dtype=torch.int64, device=self.log_cost.device)
+        )[0]
+        return ~self.safe(self.view.images(radius / 3)).squeeze(0)
 
     def verify(self, log_price: Float64[Tensor, "P"], chosen: Bool[Tensor, "P"]) -> Bool[Tensor, "P"]:
         """Whether the image of each chosen property's box is proven safe for it."""
@@ -125,8 +131,11 @@ class Family:
     def _rough_mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
         return self._rough_log_mass(log_price).exp()
 
-    def _lightest(self, outer: Float64[Tensor, "P"], inner: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
-        """The price between two at which the mass becomes negligible."""
+    def _lightest(self) -> Float64[Tensor, "P"]:
+        """The price at which the mass becomes negligible."""
+        widest, narrowest = self.events.log_prices
+        outer = self.log_cost.new_full((len(self.safe.properties),), widest)
+        inner = torch.full_like(outer, narrowest - self.log_cost.min().item())
         for _ in range(self.events.steps):
             middle = (outer + inner) / 2
             heavy = self._rough_log_mass(middle) > NEGLIGIBLE

@@ -165,7 +165,7 @@ def movement_of_inputs(
 ) -> Float64[Tensor, "P R"]:
     """A bound of |B W (x − x_c)| over the region, for rows B of the first layer; one event a row.
 
-    It is Σ_k δ_k |B M|_k and what `noise_over_inputs` says of deviations √Σ_j B_j² S_jk². Sums over the inputs
+    It is Σ_k δ_k |B M|_k and what `noise_over_inputs` says of deviations √Σ_j B_j² S_jk². Sums over inputs
     come first where they can: only B M and the deviations are needed input by input. What an underflow may
     hide of either is added before.
     """
