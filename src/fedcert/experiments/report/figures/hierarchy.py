@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from fedcert.experiments.report import paper
-from fedcert.experiments.report.cells import Cell
+from fedcert.experiments.report.cells import Cell, order
 from fedcert.experiments.report.figures.selection import main_cells, pair, pair_name, scale_words
 from fedcert.experiments.report.figures.style import (
     BLUE,
@@ -40,7 +40,7 @@ def hierarchy(cells: Sequence[Cell]) -> list[Picture]:
     Args:
         cells: of a grid.
     """
-    papers = [cell for cell in cells if paper.in_papers_grid(cell)]
+    papers = sorted((cell for cell in cells if paper.in_papers_grid(cell)), key=order)
     chosen = papers or main_cells(cells)
     panels: list[tuple[str, Heights]] = [
         (f"ours, {events}", found) for events in EVENTS if (found := our_heights(chosen, events))
