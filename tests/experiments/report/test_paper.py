@@ -96,6 +96,12 @@ def test_the_ceilings_are_reached_where_everything_is_accepted() -> None:
     assert max(share for _, share in direct_shares()) < 0.96
 
 
+@pytest.mark.parametrize(("architecture", "ceiling"), [("1×64", 0.9573), ("1×128", 0.9274)])
+def test_few_direct_figures_are_mc_ibp_times_the_ceiling(architecture: str, ceiling: float) -> None:
+    shares = [share for row, share in direct_shares() if row.architecture == architecture]
+    assert sum(abs(share - ceiling) < 1e-4 for share in shares) == 2  # of 12: elsewhere boxes are refused too
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

@@ -27,3 +27,10 @@ def test_a_grid_of_ones_own_has_no_panel_of_the_papers() -> None:
     (own,) = hierarchy([cell(dataset="digits", events=("box", "projected"))])
     assert "Table 2" not in own.svg
     assert hierarchy([]) == []
+
+
+@pytest.mark.parametrize("pairs", [2, 5])
+def test_three_panels_leave_no_empty_one(pairs: int) -> None:
+    (picture,) = hierarchy([cell(dataset="digits", hidden=(8 * k,)) for k in range(1, pairs + 1)])
+    assert "(c) ours, projected" in picture.svg
+    assert "(d)" not in picture.svg

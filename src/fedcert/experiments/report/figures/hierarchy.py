@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from fedcert.experiments.report import paper
-from fedcert.experiments.report.cells import Cell
+from fedcert.experiments.report.cells import Cell, order
 from fedcert.experiments.report.figures.selection import main_cells, pair, pair_name, scale_words
 from fedcert.experiments.report.figures.style import (
     BLUE,
@@ -30,6 +30,7 @@ BARS = {  # quantity: label, colour, hatch
     "direct": (r"$L^{\mathrm{dir}}$", BLUE, ""),
     "mc_ibp": ("MC–IBP", "white", ""),
 }
+WIDE = 3  # more pairs need a wider panel
 Heights = Mapping[tuple[str, str], Mapping[str, float]]  # by pair and quantity
 
 
@@ -40,7 +41,7 @@ def hierarchy(cells: Sequence[Cell]) -> list[Picture]:
     Args:
         cells: of a grid.
     """
-    papers = [cell for cell in cells if paper.in_papers_grid(cell)]
+    papers = sorted((cell for cell in cells if paper.in_papers_grid(cell)), key=order)
     chosen = papers or main_cells(cells)
     panels: list[tuple[str, Heights]] = [
         (f"ours, {events}", found) for events in EVENTS if (found := our_heights(chosen, events))
@@ -48,12 +49,17 @@ def hierarchy(cells: Sequence[Cell]) -> list[Picture]:
     if not panels:
         return []
     if papers:
-        panels.insert(1, ("the paper's Table 2", paper_heights()))
-    across = len(panels) if len(panels) < 4 else 2
+        known = set(map(pair, papers))
+        theirs = {of: heights for of, heights in paper_heights().items() if of in known}
+        panels.insert(1, ("the paper's Table 2", theirs))
+    wide = max(len(heights) for _, heights in panels) > WIDE
+    across = min(len(panels), 2 if wide or len(panels) > 3 else 3)
     down = -(-len(panels) // across)
     figure = canvas(TWO_COLUMNS, 0.5 + 2.0 * down)
-    axes = figure.subplots(down, across, squeeze=False, sharey=True).flat
-    for i, (place, (title, heights)) in enumerate(zip(axes, panels, strict=True)):
+    axes = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
+    for spare in axes[len(panels) :]:
+        figure.delaxes(spare)
+    for i, (place, (title, heights)) in enumerate(zip(figure.axes, panels, strict=True)):
         _bars(place, heights)
         letter(place, i, title)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(BARS))

@@ -77,7 +77,7 @@ def picture(figure: Figure, name: str, title: str, caption: str) -> Picture:
         caption: what is to be seen.
     """
     png = _saved(figure, "png", {"Software": None}, dpi=200)
-    figure.set_layout_engine("none")  # all is in its place now
+    figure.set_layout_engine(None)  # all is in its place now
     pdf = _saved(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
     with rc_context({"svg.hashsalt": name}):
         svg = slim(_saved(figure, "svg", {"Date": None}).decode())
