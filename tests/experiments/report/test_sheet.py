@@ -2,7 +2,7 @@ import pytest
 from report_samples import table
 
 from fedcert.experiments.report.sheet import item, lower, share, sheet, upper
-from fedcert.experiments.report.table import Spread, Value
+from fedcert.experiments.report.table import Column, Spread, Value
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from fedcert.experiments.report.table import Spread, Value
     ],
 )
 def test_a_value_is_shown_with_its_digits_and_sorts_by_itself(value: Value, text: str, key: object) -> None:
-    shown = item(value, 3)
+    shown = item(value, Column("", 3))
     assert (shown.text, shown.key) == (text, key)
 
 

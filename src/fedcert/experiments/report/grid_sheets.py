@@ -11,6 +11,7 @@ from fedcert.experiments.grid.job import TRAINING
 from fedcert.experiments.report.images import heat_map
 from fedcert.experiments.report.job import Bounds, Job, distinct, estimate, hidden, scale
 from fedcert.experiments.report.sheet import Heading, Item, Sheet, item, lower, share, upper
+from fedcert.experiments.report.table import Column
 from fedcert.numerics import mean_down, mean_up
 
 STAGES = {
@@ -143,7 +144,7 @@ def _job_row(
         if claim in closed:
             row.append(upper(proven[claim]["upper"] if claim in proven else None))
     estimates = (estimate(job.summary, name).get(config["rule"]) for name in ("mc-ibp", "attack-survival"))
-    return [*row, *map(share, estimates), item(float(sum(job.summary["timings"].values())), 1)]
+    return [*row, *map(share, estimates), item(float(sum(job.summary["timings"].values())), Column("", 1))]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fedcert.certificate import percent_down, percent_up
-from fedcert.experiments.report.table import Spread, Table, Value
+from fedcert.experiments.report.formats import shown
+from fedcert.experiments.report.table import Column, Spread, Table, Value
+
+PLAIN = Column("")
 
 
 @dataclass(frozen=True)
@@ -76,32 +79,19 @@ def sheet(table: Table) -> Sheet:
         for i, column in enumerate(table.columns)
     ]
     rows = [
-        [item(value, column.digits) for value, column in zip(row, table.columns, strict=True)]
-        for row in table.rows
+        [item(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows
     ]
     return Sheet(table.name, table.title, table.caption, headings, rows)
 
 
-def item(value: Value, digits: int = 2) -> Item:
+def item(value: Value, column: Column = PLAIN) -> Item:
     """A value as a cell; a spread sorts by its mean.
 
     Args:
         value: what the cell holds.
-        digits: decimals of its numbers.
+        column: says how to round.
     """
-    match value:
-        case None:
-            return Item("–", None)
-        case str():
-            return Item(value, value)
-        case int():
-            return Item(str(value), value)
-        case float():
-            return Item(f"{value:.{digits}f}", value)
-        case Spread(mean, None, _):
-            return Item(f"{mean:.{digits}f}", mean)
-        case Spread(mean, deviation, _):
-            return Item(f"{mean:.{digits}f} ± {deviation:.{digits}f}", mean)
+    return Item(shown(value, column), value.mean if isinstance(value, Spread) else value)
 
 
 def lower(probability: float | None) -> Item:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fedcert import atomic
 from fedcert.errors import UnreadableFile
-from fedcert.experiments.journal import PROPERTIES
+from fedcert.experiments.output import read_properties, read_summary
 from fedcert.experiments.report.cells import read_cells, results
 from fedcert.experiments.report.figures import all_pictures, write_pictures
 from fedcert.experiments.report.formats import write_tables
@@ -41,11 +41,9 @@ def read_jobs(folders: Sequence[Path], out: Path) -> list[Job]:
     """
     found: dict[str, Job] = {}
     for path in (path for folder in folders for path in results(folder)):
-        try:
-            summary = json.loads(path.read_text(encoding="utf-8"))
-            properties = json.loads(path.with_name(PROPERTIES).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UnreadableFile(f"{path.parent}: no whole run ({error}); remove it, or repeat it") from error
+        summary, properties = read_summary(path.parent), read_properties(path.parent)
+        if "histograms" not in summary:
+            raise UnreadableFile(f"{path}: of an earlier version; remove it, or run it again")
         report = path.with_name("report.html")
         link = os.path.relpath(report, out) if report.exists() and path.parent != out else ""
         found.setdefault(json.dumps(summary["config"], sort_keys=True), Job(summary, properties, link))
