@@ -30,7 +30,8 @@ def main() -> None:
     for certificate, seconds in result.certificates:
         claim = certificate.claim
         print(
-            f"  {claim.kind:11} {claim.rule:6} {claim.events:9} {seconds:6.2f} s  {certificate.mean_lower:.4f}"
+            f"  {claim.kind:11} {claim.rule:6} {claim.events:9} {seconds:6.2f} s"
+            f"  {certificate.mean_lower:.4f}"
         )
 
 
