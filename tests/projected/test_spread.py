@@ -21,6 +21,7 @@ from fedcert.projected.spread import (
     concentration,
     concentration_width,
     movement,
+    movement_of_inputs,
     noise_over,
     noise_over_inputs,
     rounded_centre,
@@ -197,6 +198,39 @@ def test_networks_move_beyond_the_bound_no_more_often_than_stated(widths, seed: 
     for row in range(3):
         failed = (moved[:, row] > bound[0, row]) & holds
         assert surely_at_most(failed, min(1.0, events * concentration(vector(u)).item()))
+
+
+MAGNITUDES = st.integers(-200, 100)
+
+
+@settings(max_examples=200)
+@given(
+    row=MAGNITUDES,
+    mean=MAGNITUDES,
+    scale=st.integers(-100, 100),
+    delta=st.integers(-300, 0),
+    seed=st.integers(0, 9),
+)
+def test_no_underflow_or_rounding_hides_a_movement(
+    row: int, mean: int, scale: int, delta: int, seed: int
+) -> None:
+    random = stream(seed, "movement")
+    rows = normal(random, 1, 1, 3) * 10.0**row
+    weight, weight_scale = normal(random, 3, 2) * 10.0**mean, 10.0**scale * (1 + uniform(random, 3, 2)) / 2
+    radius, u, nothing = (
+        uniform(random, 1, 2) * 10.0**delta,
+        torch.tensor([3.0]).double(),
+        torch.zeros(3).double(),
+    )
+    layer = NoisyLayer(weight, nothing, weight_scale, nothing + 1, torch.zeros_like(weight), nothing, 0.0)
+    found = movement_of_inputs(rows, layer, radius, u).item()
+    B, d = ([arb(x) for x in row.tolist()] for row in (rows[0, 0], radius[0]))
+    M, S = ([[arb(x) for x in row] for row in table.tolist()] for table in (weight, weight_scale))
+    certain = sum(d[k] * abs(sum(B[j] * M[j][k] for j in range(3))) for k in range(2))
+    variances = [sum((B[j] * S[j][k]) ** 2 for j in range(3)) for k in range(2)]
+    mean_noise = (2 / arb.pi()).sqrt() * sum(d[k] * variances[k].sqrt() for k in range(2))
+    truth = certain + mean_noise + 3 * sum(d[k] ** 2 * variances[k] for k in range(2)).sqrt()
+    assert math.isinf(found) or arb(found) >= truth
 
 
 def test_the_movement_of_known_weights_is_exact() -> None:

@@ -174,9 +174,11 @@ def movement_of_inputs(
     outputs, inputs = layer.weight.shape
     hidden = up(gamma(2 * (outputs + 2)) * layer.weight.abs() + layer.weight_error)
     certain = _over_inputs((rows @ layer.weight).abs_().add_(outputs * SMALLEST_NORMAL), radius)
-    inexact = _over_inputs(size, radius @ hidden.mT)
+    underflow = inputs * SMALLEST_NORMAL
+    inexact = _over_inputs(size, (radius @ hidden.mT).add_(underflow))
     mean = _over_inputs((square @ scales).add_(outputs * SMALLEST_NORMAL).sqrt_(), radius)
-    variance = above(_over_inputs(square, up(radius * radius) @ scales.mT), outputs + inputs + 8)
+    widths = (up(radius * radius) @ scales.mT).add_(underflow)
+    variance = above(_over_inputs(square, widths), outputs + inputs + 8)
     noise = MEAN_OF_A_NORMAL * mean + u.unsqueeze(-1) * up(variance.sqrt())
     return above(certain + inexact + noise, outputs + inputs + 32)
 
