@@ -28,11 +28,8 @@ def main() -> None:
     for stage, seconds in result.timings.items():
         print(f"  {stage:15} {seconds:6.1f} s")
     for certificate, seconds in result.certificates:
-        claim = certificate.claim
-        print(
-            f"  {claim.kind:11} {claim.rule:6} {claim.events:9} {seconds:6.2f} s"
-            f"  {certificate.mean_lower:.4f}"
-        )
+        kind, rule, events = certificate.claim.kind, certificate.claim.rule, certificate.claim.events
+        print(f"  {kind:11} {rule:6} {events:9} {seconds:6.2f} s  {certificate.mean_lower:.4f}")
 
 
 if __name__ == "__main__":

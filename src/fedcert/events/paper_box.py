@@ -16,7 +16,6 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.progress import Tracker, silent
 from fedcert.verifiers import Safe
 
-NEGLIGIBLE = -30.0  # log mass: below 1e-13, not worth a proof
 LEVELS = 2**15  # of |s| that masses are estimated with
 ROOM = 1e-3  # deviations: far more than single precision loses
 FARTHEST = 8.0  # the largest |s| that is told apart
@@ -60,11 +59,8 @@ class PaperBox:
             track: shows progress.
         """
         candidates = SampledBoxes(law, law.sample(self.centers, generator), self.gammas)
-        log_mass = candidates.estimated_log_mass()
-        order = log_mass.argsort(descending=True, stable=True)
-        usable = (log_mass >= NEGLIGIBLE).unsqueeze(0)
-        if safe is not None:
-            usable = usable & candidates.worth_proving(safe)
+        order = candidates.estimated_log_mass().argsort(descending=True, stable=True)
+        usable = None if safe is None else candidates.worth_proving(safe)
         return retain_disjoint(candidates, order, law, safe, self.limit, usable, track)
 
 
@@ -117,16 +113,26 @@ class SampledBoxes:
     def worth_proving(self, safe: Safe) -> Bool[Tensor, "P N_gammas"]:
         """Which candidates a monotone verifier may prove for which property.
 
-        All boxes of one γ contain their intersection. Where that is not proven, they are not worth a trial,
-        nor would a verifier that is monotone, like interval bounds, prove them.
+        All boxes of one γ contain their intersection, and all boxes around one centre the narrowest of them.
+        Where what they contain is not proven, they are not worth a trial, nor would a verifier that is
+        monotone, like interval bounds, prove them. The many narrowest boxes are asked about only for
+        properties for which no intersection is proven.
         """
         highest, lowest = self.centers.amax(0), self.centers.amin(0)
-        worth = torch.ones(len(safe.properties), len(self.gammas), dtype=torch.bool, device=highest.device)
+        count, device = len(self.centers), highest.device
+        worth = torch.ones(len(safe.properties), count, len(self.gammas), dtype=torch.bool, device=device)
+        hopeful = torch.zeros(len(safe.properties), dtype=torch.bool, device=device)
         for place, gamma in enumerate(self.gammas):
             lower, upper = highest - gamma * self.law.scale, lowest + gamma * self.law.scale
             if (lower <= upper).all():
-                worth[:, place] = safe(Box(lower, upper)[None]).squeeze(0)
-        return worth.repeat(1, len(self.centers))
+                proven = safe(Box(lower, upper)[None]).squeeze(0)
+                worth[:, :, place] = proven[:, None]
+                hopeful |= proven
+        if not hopeful.all():
+            narrowest = self.gammas.index(min(self.gammas))
+            index = torch.arange(count, device=device) * len(self.gammas) + narrowest
+            worth[~hopeful] &= safe.only(~hopeful)(self[index]).mT.unsqueeze(-1)
+        return worth.flatten(1)
 
 
 def _q(z: Float64[Tensor, "levels"]) -> Float64[Tensor, "levels"]:
