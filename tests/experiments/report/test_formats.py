@@ -54,7 +54,7 @@ def test_csv_keeps_all_digits_with_deviation_and_count() -> None:
 def test_markdown_has_one_cell_a_column() -> None:
     lines = markdown(TABLE).splitlines()
     assert lines[0] == "### A & B"
-    assert lines[2] == "| Name | FedAvg L^tr (%) | FedAvg U (%) | n |"
+    assert lines[2] == "| Name | FedAvg L<sup>tr</sup> (%) | FedAvg U (%) | n |"
     assert lines[3] == "| :--- | ---: | ---: | ---: |"
     assert lines[4] == r"| a\|b | 99.99 ± 1.25 | 100.00 | 4 |"
     assert lines[5] == "| c_d | 50.00 | – | 5 |"

@@ -20,6 +20,8 @@ LATEX = {
     "ε": r"$\epsilon$", "σ": r"$\sigma$", "α": r"$\alpha$", "γ": r"$\gamma$", "·": r"$\cdot$",
 }  # fmt: skip
 
+SYMBOL = r"(\b[A-Z]\^[a-z]+)"  # such as L^tr
+
 
 def write_tables(tables: Iterable[Table], folder: Path) -> None:
     """Write every table in every format.
@@ -81,7 +83,7 @@ def markdown(table: Table) -> str:
         [shown(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows
     ]
     lines = ["| " + " | ".join(map(_one_cell, row)) + " |" for row in [headings(table), rules, *body]]
-    return f"### {table.title}\n\n" + "\n".join(lines) + f"\n\n{table.caption}\n"
+    return raised(f"### {table.title}\n\n" + "\n".join(lines) + f"\n\n{table.caption}\n")
 
 
 def latex(table: Table) -> str:
@@ -112,6 +114,18 @@ def latex(table: Table) -> str:
     return "\n".join(lines)
 
 
+def raised(text: str) -> str:
+    """Text for HTML and Markdown; L^tr becomes a symbol with a superscript.
+
+    Args:
+        text: already escaped.
+
+    >>> raised("L^tr of 5 %")
+    'L<sup>tr</sup> of 5 %'
+    """
+    return re.sub(SYMBOL, lambda found: f"{found[0][0]}<sup>{found[0][2:]}</sup>", text)
+
+
 def escaped(text: str) -> str:
     r"""Text for LaTeX; L^tr becomes a symbol with a superscript.
 
@@ -121,7 +135,7 @@ def escaped(text: str) -> str:
     >>> escaped("L^tr of 5 %")
     '$L^{\\mathrm{tr}}$ of 5 \\%'
     """
-    symbols = re.split(r"(\b[A-Z]\^[a-z]+)", text)
+    symbols = re.split(SYMBOL, text)
     return "".join(
         rf"${part[0]}^{{\mathrm{{{part[2:]}}}}}$" if i % 2 else "".join(LATEX.get(c, c) for c in part)
         for i, part in enumerate(symbols)

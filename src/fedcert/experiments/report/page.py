@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from fedcert.experiments.console import participants
 from fedcert.experiments.report import grid_sheets, run_sheets
+from fedcert.experiments.report.formats import raised
 from fedcert.experiments.report.gallery import grid_cards, run_cards
 from fedcert.experiments.report.job import (
     Bounds,
@@ -94,6 +95,11 @@ def inline_svg(picture: Picture) -> Markup:
     return Markup(own)  # drawn by this package
 
 
+def symbols(text: str) -> Markup:
+    """Text with its symbols raised: L^tr."""
+    return Markup(raised(str(escape(text))))
+
+
 def compact(each: Sequence[Bounds]) -> str:
     """Bounds for the page's script: lower, upper, survival and text."""
     return json.dumps([(b.lower, b.upper, b.survival, b.text) for b in each], ensure_ascii=False)
@@ -116,5 +122,5 @@ def _environment() -> Environment:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {"script": Markup(script), "script_digest": digest}
     environment.globals["compact"] = compact
-    environment.filters |= {"duration": duration, "hidden": hidden, "scale": scale}
+    environment.filters |= {"duration": duration, "hidden": hidden, "scale": scale, "symbols": symbols}
     return environment

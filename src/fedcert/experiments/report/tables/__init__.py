@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fedcert.experiments.report.cells import Cell, order
 from fedcert.experiments.report.table import Table
 from fedcert.experiments.report.tables.beside_paper import aggregates, beside_paper, quoted_figures
+from fedcert.experiments.report.tables.ceilings import ceilings
 from fedcert.experiments.report.tables.heterogeneity import between, grouped_tables
 from fedcert.experiments.report.tables.ratios import ratios
 from fedcert.experiments.report.tables.sweeps import against_clients, against_scale
@@ -24,6 +25,7 @@ def all_tables(cells: Sequence[Cell]) -> list[Table]:
         beside_paper,
         aggregates,
         ratios,
+        ceilings,
         between,
         against_scale,
         against_clients,
