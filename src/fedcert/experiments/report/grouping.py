@@ -11,7 +11,7 @@ from fedcert.experiments.report.measures import Measure
 from fedcert.experiments.report.paper import AXES
 from fedcert.experiments.report.table import Column, Table, Value
 
-IMMATERIAL = frozenset({"data_dir", "events"})
+IMMATERIAL = frozenset({"data_dir", "device", "events", "claims"})
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "digits": "Digits"}
 K = TypeVar("K", bound=Hashable)
 

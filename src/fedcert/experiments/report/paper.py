@@ -29,7 +29,7 @@ SCALE = 1e-5
 LAWS = ("pog", "fedavg")
 PRINTED = 0.005 + 1e-9  # figures have two decimals
 AXES = frozenset({"dataset", "hidden", "clients", "concentration", "scale", "seed"})
-OURS = frozenset({"data_dir", "device", "events", "attack_samples", "trim", "server_rate"})
+OURS = frozenset({"data_dir", "device", "events", "claims", "attack_samples", "trim", "server_rate"})
 
 
 @dataclass(frozen=True)

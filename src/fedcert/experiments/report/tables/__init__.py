@@ -8,6 +8,7 @@ from fedcert.experiments.report.tables.beside_paper import aggregates, beside_pa
 from fedcert.experiments.report.tables.ceilings import ceilings
 from fedcert.experiments.report.tables.heterogeneity import between, grouped_tables
 from fedcert.experiments.report.tables.ratios import ratios
+from fedcert.experiments.report.tables.screening import screening
 from fedcert.experiments.report.tables.sweeps import against_clients, against_scale
 from fedcert.experiments.report.tables.times import times
 
@@ -25,6 +26,7 @@ def all_tables(cells: Sequence[Cell]) -> list[Table]:
         beside_paper,
         aggregates,
         ratios,
+        screening,
         ceilings,
         between,
         against_scale,
