@@ -1,6 +1,6 @@
 """Small grids, and an engine that keeps everything in this process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from fedcert.experiments.grid.engines import Outcome, Work
@@ -44,8 +44,8 @@ class Recorder:
     """A display that remembers what it was told."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str | None]] = []
+        self.told: list[tuple[str, str]] = []
 
     @contextmanager
-    def __call__(self, description: str, jobs: Sequence[Job]) -> Iterator[object]:
-        yield lambda outcome: self.told.append((description, outcome.error))
+    def __call__(self, description: str, jobs: Sequence[Job], name: Callable[[Job], str]) -> Iterator[object]:
+        yield lambda outcome: self.told.append((description, name(outcome.job)))

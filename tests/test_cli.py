@@ -257,3 +257,53 @@ def test_an_unfinished_run_of_another_configuration_is_an_error_that_says_what_t
     assert tree(workplace) == before
     assert fedcert(monkeypatch, *command, "--overwrite") == 0
     assert "out/unfinished" not in tree(workplace)
+
+
+BAD_GRIDS = [
+    pytest.param(["--preset", "draft"], "miniature, paper", id="unknown preset"),
+    pytest.param(["--preset", "absent.toml"], "absent.toml", id="no such file"),
+    pytest.param(["--only", "clients=7"], "one of 2, 3, 5", id="no such job"),
+    pytest.param(["--only", "colour=red"], "colour", id="no such setting"),
+    pytest.param(["--shard", "3/2"], "shard", id="no such shard"),
+    pytest.param(["--events", "balls"], "balls", id="unknown events"),
+    pytest.param(["--engine", "abacus"], "abacus", id="unknown engine"),
+    pytest.param(["--address", "auto"], "address", id="address without a cluster"),
+    pytest.param(["--preset", "paper", "--data-dir", "absent"], "absent", id="no such data"),
+]
+
+
+@pytest.mark.parametrize(("options", "named"), BAD_GRIDS)
+def test_a_grid_that_makes_no_sense_is_one_line_exit_code_2_and_nothing_written(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    workplace: Path,
+    options: list[str],
+    named: str,
+) -> None:
+    before = tree(workplace)
+    assert fedcert(monkeypatch, "grid", "--preset", "miniature", *options) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fedcert: ")
+    assert named in line
+    assert tree(workplace) == before
+
+
+def test_a_failed_job_is_told_at_the_end_and_the_others_are_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path
+) -> None:
+    settings = TINY.replace("properties = 3\n", "").replace("[training]", "[settings.training]")
+    study = "[[study]]\nevents = ['projected']\nover.properties = [3, 81]\n"
+    Path("mine.toml").write_text(f"[settings]{settings}\n{study}", encoding="utf-8")
+    assert fedcert(monkeypatch, "grid", "--preset", "mine.toml", "--jobs", "1") == 1
+    said = capsys.readouterr()
+    assert "1 of 2 jobs failed: the same command tries them again" in said.err
+    assert "fewer properties" in said.err
+    assert "1 jobs, 1 federations" in said.out
+    assert (workplace / "runs" / "mine" / "report.html").exists()
+
+
+def test_a_report_needs_results(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path
+) -> None:
+    assert fedcert(monkeypatch, "report", str(workplace)) == 2
+    assert "no results" in capsys.readouterr().err

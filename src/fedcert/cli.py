@@ -184,10 +184,10 @@ def grid(
     for outcome in failed:
         reason = (outcome.error or "").strip().splitlines()[-1]
         _notify(f"failed: {outcome.job.name}: {reason}")
-    if shard is None and len(failed) < len(todo):
-        _report([folder.path], folder.path, f"fedcert grid --preset {preset} --out {folder.path.name}")
-    else:
+    if shard is not None:
         _notify(f"when all shards are done: fedcert report {folder.path}")
+    elif len(failed) < len(todo):
+        _report([folder.path], folder.path, f"fedcert grid --preset {preset} --out {folder.path.name}")
     if failed:
         _notify(f"{len(failed)} of {len(todo)} jobs failed: the same command tries them again")
         raise typer.Exit(1)

@@ -1,4 +1,5 @@
 import io
+from operator import attrgetter
 
 from rich.console import Console
 from small_grids import tiny
@@ -12,7 +13,7 @@ JOBS = [tiny(seed=seed) for seed in range(3)]
 def shown(terminal: bool) -> str:
     text = io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=150)
-    with ConsoleDisplay(console)("certifying", JOBS) as watch:
+    with ConsoleDisplay(console)("certifying", JOBS, attrgetter("name")) as watch:
         watch(Outcome(JOBS[0], 2.5))
         watch(Outcome(JOBS[1], 0.1, "too bad"))
     return text.getvalue()

@@ -1,8 +1,9 @@
 """A grid from its jobs to its results: trains every federation once, then does the jobs that are left."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from fedcert.experiments.grid.engines import Engine, Outcome, Work
@@ -24,8 +25,16 @@ class Watcher(Protocol):
 class Display(Protocol):
     """Shows how far some jobs have come."""
 
-    def __call__(self, description: str, jobs: Sequence[Job]) -> AbstractContextManager[Watcher]:
-        """Watch jobs: open while they are done."""
+    def __call__(
+        self, description: str, jobs: Sequence[Job], name: Callable[[Job], str]
+    ) -> AbstractContextManager[Watcher]:
+        """Watch jobs: open while they are done.
+
+        Args:
+            description: what is done with them.
+            jobs: all of them.
+            name: what to call one.
+        """
         ...
 
 
@@ -46,8 +55,10 @@ def carry_out_grid(
     """
     left = [job for job in jobs if not folder.done(job)]
     untrained = {job.training: job for job in left if not folder.trained(job)}
-    _do(partial(train, folder), list(untrained.values()), "training federations", engine, display)
-    certified = _do(partial(certify, folder, keep_certificates), left, "certifying", engine, display)
+    with display("training federations", list(untrained.values()), attrgetter("training")) as watch:
+        _do(partial(train, folder), list(untrained.values()), engine, watch)
+    with display("certifying", left, attrgetter("name")) as watch:
+        certified = _do(partial(certify, folder, keep_certificates), left, engine, watch)
     failed = [outcome for outcome in certified if outcome.error is not None]
     for outcome in certified:
         if outcome.error is None:
@@ -57,13 +68,10 @@ def carry_out_grid(
     return failed
 
 
-def _do(work: Work, jobs: Sequence[Job], what: str, engine: Engine, display: Display) -> list[Outcome]:
+def _do(work: Work, jobs: Sequence[Job], engine: Engine, watch: Watcher) -> list[Outcome]:
     """The outcomes of some work, the longest first: it should not begin when all else is done."""
-    if not jobs:
-        return []
     outcomes = []
-    with display(what, jobs) as watch:
-        for outcome in engine(work, sorted(jobs, key=lambda job: -job.effort)):
-            watch(outcome)
-            outcomes.append(outcome)
+    for outcome in engine(work, sorted(jobs, key=lambda job: -job.effort)) if jobs else ():
+        watch(outcome)
+        outcomes.append(outcome)
     return outcomes

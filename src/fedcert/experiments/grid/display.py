@@ -1,7 +1,7 @@
 """How far a grid has come: a bar with the time left in a terminal, a line for each job in a log."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,17 +24,22 @@ class ConsoleDisplay:
     console: Console
 
     @contextmanager
-    def __call__(self, description: str, jobs: Sequence[Job]) -> Iterator[Watcher]:
+    def __call__(
+        self, description: str, jobs: Sequence[Job], name: Callable[[Job], str]
+    ) -> Iterator[Watcher]:
         """Watch jobs: open while they are done.
 
         Args:
             description: what is done with them.
             jobs: all of them.
+            name: what to call one.
         """
         count = _Count(len(jobs), sum(job.effort for job in jobs))
         if not self.console.is_terminal:
             yield lambda outcome: self.console.print(
-                f"fedcert: {description} {count.line(outcome)}", soft_wrap=True, highlight=False
+                f"fedcert: {description} {count.line(outcome, name(outcome.job))}",
+                soft_wrap=True,
+                highlight=False,
             )
             return
         columns = (
@@ -50,13 +55,9 @@ class ConsoleDisplay:
             task = progress.add_task(description, total=count.effort, count=f"0/{count.total}", last="")
 
             def watch(outcome: Outcome) -> None:
-                count.line(outcome)
-                progress.update(
-                    task,
-                    advance=outcome.job.effort,
-                    count=count.text,
-                    last=outcome.job.name.rpartition("-")[0],
-                )
+                count.line(outcome, name(outcome.job))
+                last = name(outcome.job).rpartition("-")[0]
+                progress.update(task, advance=outcome.job.effort, count=count.text, last=last)
 
             yield watch
 
@@ -70,14 +71,14 @@ class _Count:
         self.spent = 0.0
         self.start = time.monotonic()
 
-    def line(self, outcome: Outcome) -> str:
+    def line(self, outcome: Outcome, name: str) -> str:
         """Count an outcome; a line about it."""
         self.done += 1
         self.failed += outcome.error is not None
         self.spent += outcome.job.effort
         left = (time.monotonic() - self.start) * (self.effort / self.spent - 1)
         verdict = "failed" if outcome.error is not None else f"{outcome.seconds:.1f} s"
-        return f"{self.text}: {outcome.job.name} {verdict}; about {duration(left)} left"
+        return f"{self.text}: {name} {verdict}; about {duration(left)} left"
 
     @property
     def text(self) -> str:

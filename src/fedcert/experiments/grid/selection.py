@@ -90,6 +90,6 @@ def _text(job: Job, key: str) -> str:
 def _canonical(text: str) -> str:
     """1e-5, 0.00001 and 1.0e-05 are one number."""
     try:
-        return repr(float(text))
+        return f"{float(text):g}"
     except ValueError:
         return text

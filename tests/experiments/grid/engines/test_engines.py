@@ -1,5 +1,4 @@
-import os
-
+import joblib
 import pytest
 
 from fedcert.errors import InvalidConfig
@@ -7,7 +6,7 @@ from fedcert.experiments.grid.engines import Processes, RayCluster, choose_engin
 
 
 def test_every_core_is_used_unless_told_otherwise() -> None:
-    assert choose_engine("joblib") == Processes(len(os.sched_getaffinity(0)))
+    assert choose_engine("joblib") == Processes(joblib.cpu_count())
     assert choose_engine("joblib", jobs=3) == Processes(3)
     assert choose_engine("ray", jobs=3) == RayCluster(None, 3)
 

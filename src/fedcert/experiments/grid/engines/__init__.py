@@ -1,6 +1,6 @@
 """Where jobs run: in processes of this machine, or on a Ray cluster."""
 
-import os
+from joblib import cpu_count
 
 from fedcert.errors import InvalidConfig
 from fedcert.experiments.grid.engines.processes import Processes
@@ -18,7 +18,7 @@ def choose_engine(name: str, address: str | None = None, jobs: int | None = None
         address: of a Ray cluster that runs already.
         jobs: how many at a time; as many as there are cores where None.
     """
-    count = jobs or len(os.sched_getaffinity(0))
+    count = jobs or cpu_count()
     match name:
         case "joblib" if address is None:
             return Processes(count)
