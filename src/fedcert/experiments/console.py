@@ -19,7 +19,7 @@ from fedcert.certificate import percent_down, percent_up
 from fedcert.check import Report
 from fedcert.check.document import Document
 from fedcert.digest import digest
-from fedcert.experiments.report.grid_sheets import federations, overview
+from fedcert.experiments.report.grid_sheets import federations, overview, typical
 from fedcert.experiments.report.job import Job
 from fedcert.progress import Tracker
 
@@ -95,7 +95,7 @@ def grid_table(jobs: Sequence[Job]) -> Table:
     table = Table(
         title=f"{len(jobs)} jobs, {federations(jobs)} federations",
         caption="certified: proven bounds [L, U], or L alone, of the deployed rule\n"
-        "attack survival: estimates in %; means over jobs",
+        f"attack survival: estimates in %; means over {len(typical(jobs))} jobs",
         padding=(0, 1, 0, 0),
     )
     for name in ("scale", "events · claim"):

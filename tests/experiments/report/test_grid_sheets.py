@@ -9,6 +9,7 @@ from fedcert.experiments.report.grid_sheets import (
     seconds,
     settings,
     strongest,
+    typical,
 )
 
 
@@ -25,6 +26,13 @@ def test_the_overview_is_the_mean_over_jobs_rounded_outward() -> None:
     assert (learned.lower, learned.upper) == (pytest.approx(0.15), pytest.approx(0.35))
     assert paper.upper is None
     assert strongest(means) == {"learned": learned, "1e-5": paper}
+
+
+def test_means_speak_of_the_largest_study_alone() -> None:
+    study = [job(seed=seed, scale=scale) for seed in range(4) for scale in (1e-5, "learned")]
+    others = [job(seed=seed, screen=False) for seed in range(3)]
+    assert typical([*study, *others, job(scale=1e-3)]) == study
+    assert typical([*study[:1], *others]) == others
 
 
 def test_seconds_are_added_up_by_stage() -> None:

@@ -1,15 +1,17 @@
 """What a grid's page says in figures, from the contents of the jobs' files."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from fedcert.experiments.grid.job import TRAINING
+from fedcert.experiments.grid.job import ELSEWHERE, TRAINING
 from fedcert.experiments.report.images import heat_map
 from fedcert.experiments.report.job import Bounds, Job, distinct, estimate, hidden, scale
+from fedcert.experiments.report.paper import AXES
 from fedcert.experiments.report.sheet import Heading, Item, Sheet, item, lower, share, upper
 from fedcert.experiments.report.table import Column
 from fedcert.numerics import mean_down, mean_up
@@ -23,14 +25,33 @@ STAGES = {
 OTHER = "everything else"
 
 
+def typical(jobs: Sequence[Job]) -> list[Job]:
+    """The largest study of a grid, which means speak of: jobs that differ in the paper's axes alone.
+
+    Scales that only a few of them have, as in a sweep, are left out.
+
+    Args:
+        jobs: the runs of the grid.
+    """
+
+    def protocol(job: Job) -> str:
+        config = job.summary["config"]
+        return json.dumps({key: config[key] for key in sorted(config) if key not in AXES | ELSEWHERE})
+
+    largest = Counter(map(protocol, jobs)).most_common(1)[0][0]
+    alike = [job for job in jobs if protocol(job) == largest]
+    scales = Counter(scale(job.summary["config"]) for job in alike)
+    return [job for job in alike if 2 * scales[scale(job.summary["config"])] >= max(scales.values())]
+
+
 def overview(jobs: Sequence[Job]) -> dict[str, list[Bounds]]:
-    """What is proven of the deployed models, mean over the jobs, by scale: each family of events and kind.
+    """What is proven of the deployed models, mean over the typical jobs, by scale: each family and kind.
 
     Args:
         jobs: the runs of the grid.
     """
     by_scale: dict[str, list[Job]] = {}
-    for job in jobs:
+    for job in typical(jobs):
         by_scale.setdefault(scale(job.summary["config"]), []).append(job)
     return {name: _means(each) for name, each in by_scale.items()}
 

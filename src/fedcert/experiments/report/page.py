@@ -66,6 +66,7 @@ def grid_page(jobs: Sequence[Job], tables: Sequence[Table], pictures: Sequence[P
         pictures: what is to be seen of it.
         command: the command line that makes the grid again.
     """
+    typical = grid_sheets.typical(jobs)
     overview = grid_sheets.overview(jobs)
     common, varying = grid_sheets.settings(jobs)
     return _render(
@@ -82,7 +83,8 @@ def grid_page(jobs: Sequence[Job], tables: Sequence[Table], pictures: Sequence[P
         job_table=grid_sheets.job_table(jobs),
         tables=[sheet(table) for table in tables],
         pictures=[(picture, inline_svg(picture)) for picture in pictures],
-        cards=grid_cards(jobs),
+        typical=len(typical),
+        cards=grid_cards(typical),
         command=command,
         common=json.dumps(common, indent=2),
         varying=varying,
