@@ -90,7 +90,7 @@ class _Count:
 def duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> duration(42), duration(600), duration(7300)
+    >>> duration(42.0), duration(600.0), duration(7300.0)
     ('42 s', '10 min', '2 h 2 min')
     """
     minutes = round(seconds / 60)

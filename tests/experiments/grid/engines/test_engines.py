@@ -8,7 +8,12 @@ from fedcert.experiments.grid.engines import Processes, RayCluster, choose_engin
 def test_every_core_is_used_unless_told_otherwise() -> None:
     assert choose_engine("joblib") == Processes(joblib.cpu_count())
     assert choose_engine("joblib", jobs=3) == Processes(3)
+
+
+def test_ray_starts_its_own_cluster_unless_told_where_one_is() -> None:
+    pytest.importorskip("ray", reason="needs the extra fedcert[ray]")
     assert choose_engine("ray", jobs=3) == RayCluster(None, 3)
+    assert choose_engine("ray", "auto").address == "auto"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
