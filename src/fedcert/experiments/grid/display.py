@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from fedcert.experiments.grid.carry_out import Watcher
 from fedcert.experiments.grid.engines import Outcome
 from fedcert.experiments.grid.job import Job
+from fedcert.experiments.report.job import duration
 
 
 @dataclass(frozen=True)
@@ -85,15 +86,3 @@ class _Count:
         """How many are done."""
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.total}{failed}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(42.0), duration(600.0), duration(7300.0)
-    ('42 s', '10 min', '2 h 2 min')
-    """
-    minutes = round(seconds / 60)
-    if minutes < 2:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
