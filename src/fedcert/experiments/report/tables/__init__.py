@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fedcert.experiments.report import paper
 from fedcert.experiments.report.cells import Cell, order
 from fedcert.experiments.report.table import Table
 from fedcert.experiments.report.tables.beside_paper import aggregates, beside_paper, quoted_figures
@@ -18,21 +19,25 @@ __all__ = ["all_tables"]
 def all_tables(cells: Sequence[Cell]) -> list[Table]:
     """Every table for which there are data.
 
+    Where the paper's protocol was run, tables in the paper's form speak of that alone; other studies have
+    tables of their own.
+
     Args:
         cells: of one grid or several.
     """
-    makers = (
-        grouped_tables,
-        beside_paper,
-        aggregates,
-        ratios,
-        screening,
-        ceilings,
-        between,
-        against_scale,
-        against_clients,
-        times,
-        quoted_figures,
-    )
     ordered = sorted(cells, key=order)
-    return [table for make in makers for table in make(ordered)]
+    protocol = [cell for cell in ordered if paper.follows_protocol(cell)] or ordered
+    studies = (
+        (grouped_tables, protocol),
+        (beside_paper, ordered),
+        (aggregates, ordered),
+        (ratios, protocol),
+        (screening, ordered),
+        (ceilings, ordered),
+        (between, protocol),
+        (against_scale, ordered),
+        (against_clients, ordered),
+        (times, protocol),
+        (quoted_figures, ordered),
+    )
+    return [table for make, chosen in studies for table in make(chosen)]
