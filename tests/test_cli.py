@@ -127,6 +127,18 @@ def test_the_papers_preset_runs_its_protocol(monkeypatch: pytest.MonkeyPatch, wo
     assert all(row["lower"] > 0 for row in result["summary"])
 
 
+def refusal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path, *arguments: str
+) -> str:
+    """The one line that a command ends with when it does nothing, exit code 2."""
+    before = tree(workplace)
+    assert fedcert(monkeypatch, *arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fedcert: ")
+    assert tree(workplace) == before
+    return line
+
+
 BAD_INPUT = [
     pytest.param(["--clients", "0"], "clients", id="no clients"),
     pytest.param(["--dataset", "cifar"], "cifar", id="unknown data set"),
@@ -160,12 +172,7 @@ def test_bad_input_is_one_line_that_names_it_exit_code_2_and_nothing_written(
     options: list[str],
     named: str,
 ) -> None:
-    before = tree(workplace)
-    assert fedcert(monkeypatch, "run", "--config", "tiny.toml", *options) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("fedcert: ")
-    assert named in line
-    assert tree(workplace) == before
+    assert named in refusal(monkeypatch, capsys, workplace, "run", "--config", "tiny.toml", *options)
 
 
 @pytest.mark.parametrize("options", [["--clients", "many"], ["--colour", "red"], ["--out"]], ids=" ".join)
@@ -280,12 +287,7 @@ def test_a_grid_that_makes_no_sense_is_one_line_exit_code_2_and_nothing_written(
     options: list[str],
     named: str,
 ) -> None:
-    before = tree(workplace)
-    assert fedcert(monkeypatch, "grid", "--preset", "miniature", *options) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("fedcert: ")
-    assert named in line
-    assert tree(workplace) == before
+    assert named in refusal(monkeypatch, capsys, workplace, "grid", "--preset", "miniature", *options)
 
 
 def test_a_failed_job_is_told_at_the_end_and_the_others_are_reported(

@@ -54,6 +54,22 @@ def afresh(name: str, make: Callable[[], T], form: Format[T]) -> T:
     return make()
 
 
+def find_or_make(path: Path, make: Callable[[], T], form: Format[T]) -> T:
+    """A part: read where it is there and sound, else made and written.
+
+    Args:
+        path: where it belongs.
+        make: makes it; the same every time.
+        form: how it is written and read.
+    """
+    if path.exists():
+        with suppress(FedcertError):  # what cannot be read is made again
+            return form.load(path)
+    part = make()
+    form.save(part, path)
+    return part
+
+
 class Journal:
     """RUN/unfinished, open to one process at a time; a context, in which the parts are made.
 
@@ -117,13 +133,7 @@ class Journal:
             make: makes the part; the same every time.
             form: how it is written and read.
         """
-        path = self.folder / name
-        if path.exists():
-            with suppress(FedcertError):  # what cannot be read is made again
-                return form.load(path)
-        part = make()
-        form.save(part, path)
-        return part
+        return find_or_make(self.folder / name, make, form)
 
     def complete(self) -> None:
         """Declare that all parts are there, and move them into the run's folder."""

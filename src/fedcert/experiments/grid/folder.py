@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from fedcert import __version__, atomic
-from fedcert.errors import CannotWrite, FedcertError, InvalidConfig
+from fedcert.errors import CannotWrite, InvalidConfig
 from fedcert.experiments.grid.job import ELSEWHERE, Job
-from fedcert.experiments.journal import RESULT, Format
+from fedcert.experiments.journal import RESULT, Format, find_or_make
 
 T = TypeVar("T")
 ERROR = "error.txt"
@@ -63,13 +63,7 @@ class GridFolder:
 
     def once(self, job: Job, name: str, make: Callable[[], T], form: Format[T]) -> T:
         """A part that jobs with the same training share: read where it is there, else made and written."""
-        path = self.path / "posteriors" / job.training / name
-        if path.exists():
-            with suppress(FedcertError):  # what cannot be read is made again
-                return form.load(path)
-        part = make()
-        form.save(part, path)
-        return part
+        return find_or_make(self.path / "posteriors" / job.training / name, make, form)
 
     def note_failure(self, job: Job, error: str) -> None:
         """Keep the whole error of a job beside its result-to-be."""
