@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
+from fedcert import cli
 from fedcert.experiments.grid.preset import load_grid
-
-TIMED = ("timings", "summary")
 
 
 def start(out: Path, *options: str) -> subprocess.Popen[str]:
@@ -92,13 +91,11 @@ def test_ray_gives_the_same_numbers_though_a_worker_is_killed(on_joblib: Path, t
     assert numbers(tmp_path) == numbers(on_joblib)
 
 
-def test_shards_in_folders_of_their_own_are_merged(on_joblib: Path, tmp_path: Path) -> None:
+def test_shards_in_folders_of_their_own_are_merged(tmp_path: Path) -> None:
     for i in (1, 2):
-        finish(
-            start(tmp_path / str(i), "--shard", f"{i}/2", "--only", "clients=2,3", "--events", "projected")
-        )
-    merged = [sys.executable, "-m", "fedcert.cli", "report", str(tmp_path / "1"), str(tmp_path / "2")]
-    subprocess.run([*merged, "--out", str(tmp_path / "merged")], check=True, capture_output=True)
+        options = {"only": "clients=2,3", "events": "projected", "jobs": 1}
+        cli.grid(preset="miniature", shard=f"{i}/2", out=tmp_path / str(i), **options)  # type: ignore[arg-type]
+    cli.report([tmp_path / "1", tmp_path / "2"], tmp_path / "merged")
     assert (tmp_path / "merged" / "report.html").exists()
     jobs = [set(numbers(tmp_path / str(i))) for i in (1, 2)]
     assert [len(names) for names in jobs] == [2, 2]
