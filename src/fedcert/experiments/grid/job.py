@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -56,10 +57,10 @@ class Job:
 
     @property
     def effort(self) -> float:
-        """How long it takes, in units that only compare jobs with each other."""
-        weights = [*self.config.hidden, 10]
-        parameters = 784 * weights[0] + sum(a * b for a, b in pairwise(weights))
-        return parameters * (4.0 + self.config.clients)
+        """About how long it takes, in units that only compare jobs with each other."""
+        widths = [784, *self.config.hidden, 10]
+        parameters = sum(inputs * outputs for inputs, outputs in pairwise(widths))
+        return parameters * math.pow(self.config.clients, 0.6) * (2 * len(self.config.hidden) - 1)
 
     def _federation(self) -> str:
         config = self.config
