@@ -113,7 +113,8 @@ def _distinct_columns(
     """The different columns, and which one each column is; most often all columns are one."""
     if (table == table[:, :1]).all():
         return table[:, :1].mT, torch.zeros_like(table[0], dtype=torch.int64)
-    return table.mT.unique(dim=0, return_inverse=True)  # type: ignore[no-any-return]
+    kinds, kind = table.mT.unique(dim=0, return_inverse=True)
+    return kinds, kind
 
 
 @lru_cache(maxsize=4096)

@@ -37,6 +37,7 @@ def test_a_job_is_done_when_it_has_its_result(folder: GridFolder) -> None:
         [],
         {},
         {"fedcert": __version__},
+        {"config": tiny().config.model_dump(mode="json")},
         {"fedcert": __version__, "config": 3},
         {"fedcert": "0.0.0", "config": tiny().config.model_dump(mode="json")},
         {"fedcert": __version__, "config": tiny(seed=1).config.model_dump(mode="json")},

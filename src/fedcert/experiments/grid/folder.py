@@ -52,9 +52,9 @@ class GridFolder:
         try:
             summary = json.loads((self.job(job) / RESULT).read_text(encoding="utf-8"))
             config = {key: value for key, value in summary["config"].items() if key not in ELSEWHERE}
+            return bool(summary["fedcert"] == __version__ and config == job.identity)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
-        return bool(summary["fedcert"] == __version__ and config == job.identity)
 
     def trained(self, job: Job) -> bool:
         """Whether all clients that a job needs are trained."""

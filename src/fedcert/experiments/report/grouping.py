@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from fedcert.experiments.report.cells import Cell, order
@@ -71,7 +72,7 @@ def distinguishing(cells: Sequence[Cell]) -> list[Key]:
     settings = [other_settings(cell) for cell in cells]
     names = list(dict.fromkeys(name for values in settings for name in values))
     return [
-        Key(Column(name.replace("_", " ")), lambda cell, name=name: _text(other_settings(cell).get(name)))  # type: ignore[misc]
+        Key(Column(name.replace("_", " ")), partial(_setting, name))
         for name in names
         if len({_text(values.get(name)) for values in settings}) > 1
     ]
@@ -144,6 +145,10 @@ def numeric_scale(cell: Cell) -> float:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _setting(name: str, cell: Cell) -> str:
+    return _text(other_settings(cell).get(name))
 
 
 def _text(value: Any) -> str:

@@ -80,8 +80,8 @@ def bounds(row: dict[str, Any], survival: dict[str, float]) -> Bounds:
         row: claim, rule, events, lower and upper.
         survival: the share of sampled networks that an attack does not break, by rule.
     """
-    rule = row["rule"] if row["claim"] != "local" else None
-    return Bounds(claim_name(row), row["lower"], row["upper"], survival.get(rule))  # type: ignore[arg-type]
+    attacked = None if row["claim"] == "local" else survival.get(row["rule"])
+    return Bounds(claim_name(row), row["lower"], row["upper"], attacked)
 
 
 def estimate(summary: Summary, name: str) -> dict[str, float]:

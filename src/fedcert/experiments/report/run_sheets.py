@@ -112,5 +112,7 @@ def times(summary: Summary) -> Sheet:
         summary: the content of result.json.
     """
     rows = [[item(stage), item(float(seconds))] for stage, seconds in summary["timings"].items()]
-    caption = "Seconds of wall-clock time in the process that finished the run."
+    caption = (
+        "Seconds of wall-clock time in the process that finished the run; of training, wherever it was done."
+    )
     return Sheet("times", "Times", caption, [Heading("stage"), Heading("seconds", True)], rows)
