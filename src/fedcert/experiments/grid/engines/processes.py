@@ -1,7 +1,6 @@
 """Jobs in processes of this machine, by joblib."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from joblib import Parallel, delayed
@@ -10,7 +9,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from fedcert.experiments.grid.engines.protocol import Outcome, Work, attempt
 from fedcert.experiments.grid.job import Job
 
-DEATHS = 3  # of a process under a job, after which the job is given up
+DEATHS = 3  # of the process of a job that runs alone, after which the job is given up
 DIED = f"its process was killed {DEATHS} times: out of memory? Use fewer --jobs, then give the command again"
 
 
@@ -18,8 +17,8 @@ DIED = f"its process was killed {DEATHS} times: out of memory? Use fewer --jobs,
 class Processes:
     """So many jobs at a time, each in a process.
 
-    A process that dies takes the others with it (joblib cannot tell what it has lost); the jobs that were
-    under way are begun again, behind the rest.
+    A process that dies takes the others with it, and joblib cannot tell whose it was. The jobs that were
+    under way are begun again when all others are done, each alone, so that only the guilty are given up.
 
     Attributes:
         count: the number of processes.
@@ -35,25 +34,33 @@ class Processes:
             jobs: what to do it with.
         """
         left = {job.name: job for job in jobs}
-        deaths: Counter[str] = Counter()
+        suspects: list[Job] = []
         while left:
-            begun: list[str] = []
+            suspects += yield from self._until_one_dies(work, left)
+        for job in suspects:
+            yield from self._alone(work, job)
 
-            def tasks(begun: list[str] = begun) -> Iterator[object]:
-                for name, job in list(left.items()):
-                    begun.append(name)
-                    yield delayed(attempt)(work, job)
+    def _alone(self, work: Work, job: Job) -> Iterator[Outcome]:
+        for _ in range(DEATHS):
+            if not (yield from self._until_one_dies(work, {job.name: job})):
+                return
+        yield Outcome(job, 0.0, DIED)
 
-            run = Parallel(self.count, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-            try:
-                for outcome in run(tasks()):
-                    del left[outcome.job.name]
-                    yield outcome
-            except TerminatedWorkerError:
-                for name in [name for name in begun if name in left]:
-                    deaths[name] += 1
-                    job = left.pop(name)
-                    if deaths[name] < DEATHS:
-                        left[name] = job
-                    else:
-                        yield Outcome(job, 0.0, DIED)
+    def _until_one_dies(self, work: Work, left: dict[str, Job]) -> Generator[Outcome, None, list[Job]]:
+        """Outcomes, until a process dies; the jobs under way then. What was begun is taken from `left`."""
+        under_way: dict[str, Job] = {}
+
+        def tasks() -> Iterator[object]:
+            while left:
+                name = next(iter(left))
+                under_way[name] = left.pop(name)
+                yield delayed(attempt)(work, under_way[name])
+
+        run = Parallel(self.count, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+        try:
+            for outcome in run(tasks()):
+                del under_way[outcome.job.name]
+                yield outcome
+        except TerminatedWorkerError:
+            return list(under_way.values())
+        return []
