@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from fedcert.enclosure import Enclosure
 from fedcert.numerics import LIBRARY_ULPS, down, rounding_error, up
 
 _ROUNDINGS = LIBRARY_ULPS + 4
@@ -36,11 +37,13 @@ def tail_upper(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return up(value + error)
 
 
-def normal_tail_upper(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """An upper bound of Q(z) = Pr(Z > z) for a standard normal Z and any z; 1 for NaN."""
-    right, left = tail_upper(z.clamp(min=0.0)), up(1 - tail_lower((-z).clamp(min=0.0)))
-    tail = torch.where(z >= 0, right, left).clamp(max=1.0)
-    return torch.where(z.isnan(), 1.0, tail)
+def tail(z: Enclosure) -> Enclosure:
+    """Q(z) = Pr(Z > z) for a standard normal Z: it falls with z."""
+    right = Enclosure(tail_lower(z.upper.clamp(min=0.0)), tail_upper(z.lower.clamp(min=0.0)))
+    left = 1 - Enclosure(tail_lower(-z.lower.clamp(max=0.0)), tail_upper(-z.upper.clamp(max=0.0)))
+    return Enclosure(
+        torch.where(z.upper >= 0, right.lower, left.lower), torch.where(z.lower >= 0, right.upper, left.upper)
+    ).clamp(0.0, 1.0)
 
 
 def log_mass_lower(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
