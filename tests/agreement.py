@@ -14,7 +14,7 @@ from fedcert.certify.projected_transported import client_layers
 from fedcert.check.projected import region
 from fedcert.check.projected.exact import Choices, Region
 from fedcert.check.projected.layers import RandomLayer, deployed, shares
-from fedcert.projected.bound import Split, Violation, analysis
+from fedcert.projected.bound import Split, TailChoices, Violation, analysis
 from fedcert.projected.centre import Known
 from fedcert.projected.chain import Federation
 from fedcert.projected.choices import chosen_violation
@@ -64,13 +64,17 @@ class Both:
         return uniform_split(self.fast_layers, 1, START)
 
     @cached_property
-    def found(self) -> tuple[Violation, Known | None]:
+    def found(self) -> tuple[Violation, tuple[Known, TailChoices] | None]:
         return analysis(self.fast_layers, self.properties, self.split)
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
-        _, known = self.found
-        return () if known is None else known.spreads
+        return () if self.known is None else self.known.spreads
+
+    @property
+    def known(self) -> Known | None:
+        _, chosen = self.found
+        return None if chosen is None else chosen[0]
 
     def unit(self, place: int) -> Tensor:
         return torch.eye(self.layers[place].outputs, dtype=torch.float64).unsqueeze(0)
@@ -86,6 +90,7 @@ class Both:
             mine["deviation"],
             [mine[f"sign.{k}"] for k in range(len(self.layers) - 1)],
             *([mine[f"{name}.{k}"] for k in hidden] for name in ("below", "slope", "rate", "mean_rate")),
+            np.stack([mine.get(f"tail.{name}", np.zeros(2)) for name in ("rate", "centre", "spread")], -1),
         )
 
 

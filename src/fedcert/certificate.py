@@ -9,8 +9,8 @@ from jaxtyping import Float64, Int64
 from scipy.stats import beta
 from torch import Tensor
 
+from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
-from fedcert.numerics import mean_down, mean_up
 from fedcert.witness import Witness
 
 Kind = Literal["local", "transported", "direct"]
@@ -63,12 +63,12 @@ class Certificate:
     @property
     def mean_upper(self) -> float | None:
         """An upper bound of the mean safety probability, where one was proven."""
-        return None if self.upper is None else mean_up(self.upper)
+        return None if self.upper is None else min(1.0, Enclosure.exactly(self.upper).mean().upper.item())
 
     @property
     def mean_lower(self) -> float:
         """A lower bound of the mean safety probability over the properties."""
-        return mean_down(self.lower)
+        return max(0.0, Enclosure.exactly(self.lower).mean().lower.item())
 
     def __str__(self) -> str:
         bound = f"at least {percent_down(self.mean_lower)}"

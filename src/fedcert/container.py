@@ -18,7 +18,7 @@ from fedcert.errors import InvalidCertificate, UnreadableFile
 from fedcert.tensorfile import Arrays, Limits, without_duplicates
 
 FORMAT = "fedcert-certificate"
-VERSION = "1"
+VERSION = "2"
 LIMITS = Limits(header_bytes=2**24, tensors=100_000)  # a local claim has some tensors a client
 LONGEST_CLAIM = 2**20  # characters
 

@@ -18,11 +18,15 @@ from saved_certificates import KINDS, Tensors, certified, demanding, retold, sav
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
+from fedcert.certify.projected_transported import certify_projected
 from fedcert.check import Report, check
+from fedcert.check import projected as checker
 from fedcert.check.document import Proved
 from fedcert.errors import InvalidCertificate
 from fedcert.laws import DiagonalGaussian
+from fedcert.networks import mlp
 from fedcert.projected import split
+from fedcert.projected.tails import Cells as Counted
 from fedcert.properties import Properties
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, WeightedAverage
@@ -92,6 +96,36 @@ EXTREMES: dict[str, Callable[[Federated], Federated]] = {
 }
 
 
+def test_a_tail_is_proven_with_the_rate_that_it_was_claimed_with(tmp_path: Path) -> None:
+    """f(0) = W2 relu(b1) + b2 with b1 ~ N(1, s²): 1 − 6.45 s, where the best rate depends on every digit."""
+    s, network = 3e-10, mlp(1, 1, 1)
+    law = DiagonalGaussian(*torch.tensor([[0, 1, 1, 0], [s, s, 1e-30, 1e-30]], dtype=torch.float64))
+    rule, one = WeightedAverage.fedavg([1]), torch.ones(1, 1, 1).double()
+    problem = Federated(network, [law], rule, torch.zeros(1, 1).double(), 0.0, one, stream(0, "unused"))
+    report = check(saved(tmp_path, problem, problem.properties(one[0] * (6.45 * s - 1)), "direct"))
+    assert report.document.lower[0] > 0.999999
+    assert report.verdict
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cells_are_counted_where_the_fast_path_cut_them(seed: int, tmp_path: Path) -> None:
+    """Few cells: a sum of their ends falls on either side of a margin for a step that differs by an ulp."""
+    problem = make_federated(seed, (2, 3, 2), 0.05, 1e-3, 3, 2)
+    properties = problem.properties(problem.offsets(3.0))
+    certificate = certify_projected(problem.laws, problem.rule, problem.network, properties, Counted(16))
+    assert check(write(tmp_path, problem, properties, certificate)).verdict
+
+
+def test_what_64_bits_do_not_prove_is_proven_with_more(tmp_path: Path, monkeypatch) -> None:
+    problem = make_federated(1, (2, 3, 2), 1e-9, 0.0)
+    path = saved(tmp_path, problem, problem.properties(problem.offsets(4.0)), "direct")
+    assert check(path).verdict
+    monkeypatch.setattr(checker, "PRECISIONS", (24,))
+    assert not check(path).verdict
+    monkeypatch.setattr(checker, "PRECISIONS", (24, 64))
+    assert check(path).verdict
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("extreme", EXTREMES)
 def test_extremes_are_proven_again_and_none_crashes(extreme: str, kind: str, tmp_path: Path) -> None:
@@ -141,7 +175,7 @@ def lied(tensors: Tensors, generator: torch.Generator, share: float) -> Tensors:
             return torch.randint(-1, 2, old.shape, generator=generator)
         if "below" in parts or "slope" in parts:
             return random.round() if uniform(generator, 1) < 0.5 else random
-        if "rate" in parts or "mean_rate" in parts:
+        if {"rate", "mean_rate", "tail", "step"} & set(parts):
             return old.abs() * 10 ** (2 * normal(generator, *old.shape))
         if "reference" in parts:
             return old + 0.1 * normal(generator, *old.shape)

@@ -199,7 +199,7 @@ def test_conditional_deviations_exceed_their_bound_no_more_often_than_stated(siz
     found = (h.square() @ noise[0].square().mT + bias_noise.square()).sqrt()
     for row in range(3):
         failures = int((found[:, row] > bound[0, row]).sum())
-        assert clopper_pearson(failures, len(found), 1 - 1e-7)[0] <= concentration(vector(u)).item()
+        assert clopper_pearson(failures, len(found), 1 - 1e-7)[0] <= concentration(vector(u)).upper.item()
 
 
 @given(st.integers(0, 2**32), st.floats(0, 5))

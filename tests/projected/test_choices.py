@@ -46,12 +46,16 @@ def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
     found, chosen = chosen_violation(layers, properties, split)
     assert torch.allclose(found.probability, violation(layers, properties, split).probability, rtol=1e-12)
     assert torch.equal(chosen["movement"], split.movement)
-    _, known = analysis(layers, properties, split)
+    _, relied_on = analysis(layers, properties, split)
     names = {"ranges", "movement", "deviation"} | {f"sign.{k}" for k in range(depth - 1)}
     for name in ("below", "slope", "rate", "mean_rate"):
         names |= {f"{name}.{k}" for k in range(1, depth - 1)}
+    if depth > 1:
+        names |= {"tail.rate", "tail.centre", "tail.spread"}
     assert set(chosen) == names
-    if known is not None:
+    if relied_on is not None:
+        known, tails = relied_on
+        assert torch.equal(chosen["tail.rate"], tails.rate)
         for place, spread in enumerate(known.spreads):
             sign = chosen[f"sign.{place}"]
             assert sign.dtype == torch.int8

@@ -75,7 +75,7 @@ def test_the_failure_probability_of_a_width_is_bounded_from_above(u: float) -> N
     saved, ctx.prec = ctx.prec, 300
     try:
         truth = (-(arb(u) ** 2) / 2).exp()
-        found = concentration(vector(u)).item()
+        found = concentration(vector(u)).upper.item()
         assert truth <= arb(found)
         assert u > 36 or arb(found) <= truth * (1 + 1e-10)
     finally:
@@ -84,7 +84,9 @@ def test_the_failure_probability_of_a_width_is_bounded_from_above(u: float) -> N
 
 @given(st.floats(1e-15, 0.5))
 def test_the_width_of_a_failure_probability_gives_it_back(failure: float) -> None:
-    assert concentration(concentration_width(vector(failure))).item() == pytest.approx(failure, rel=1e-10)
+    assert concentration(concentration_width(vector(failure))).upper.item() == pytest.approx(
+        failure, rel=1e-10
+    )
 
 
 def test_the_mean_of_an_absolute_normal_is_rounded_up() -> None:
@@ -102,7 +104,7 @@ def test_the_noise_over_a_box_exceeds_its_bound_no_more_often_than_stated(size: 
     noise = deviation * normal(generator, SAMPLES, 3, size)
     supremum = (delta.unsqueeze(-2) * noise.abs()).sum(-1)
     for row in range(3):
-        assert surely_at_most(supremum[:, row] > bound[0, row], concentration(vector(u)).item())
+        assert surely_at_most(supremum[:, row] > bound[0, row], concentration(vector(u)).upper.item())
 
 
 def test_the_noise_over_a_box_is_its_mean_and_a_multiple_of_its_norm() -> None:
@@ -129,7 +131,7 @@ def test_noise_of_a_linear_movement_exceeds_its_bound_no_more_often_than_stated(
     bound = noise_over(Activations(delta, ones, zeros, layer, radius), deviation, vector(u)).item()
     noise = deviation[0] * normal(generator, len(v), 40)
     supremum = (v @ noise.unsqueeze(-1)).abs().amax((1, 2))
-    assert surely_at_most(supremum > bound, 2 * concentration(vector(u)).item())
+    assert surely_at_most(supremum > bound, 2 * concentration(vector(u)).upper.item())
     assert bound < noise_over_inputs(delta, deviation, vector(u)).item()
 
 
@@ -150,7 +152,7 @@ def test_noise_of_rectified_movement_exceeds_its_bound_no_more_often_than_stated
     noise = deviation[0] * normal(generator, SAMPLES, 8)
     supremum = (v @ noise.unsqueeze(-1)).abs().amax((1, 2))
     bound = noise_over(Activations(reach, half, reach / 2, layer, radius), deviation, vector(u))
-    assert surely_at_most((supremum > bound.item()) & within, 2 * concentration(vector(u)).item())
+    assert surely_at_most((supremum > bound.item()) & within, 2 * concentration(vector(u)).upper.item())
 
 
 @given(st.integers(0, 2**32), st.floats(0, 6))
@@ -197,7 +199,7 @@ def test_networks_move_beyond_the_bound_no_more_often_than_stated(widths, seed: 
     events = 2 * len(layers) - 1
     for row in range(3):
         failed = (moved[:, row] > bound[0, row]) & holds
-        assert surely_at_most(failed, min(1.0, events * concentration(vector(u)).item()))
+        assert surely_at_most(failed, min(1.0, events * concentration(vector(u)).upper.item()))
 
 
 MAGNITUDES = st.integers(-200, 100)

@@ -15,9 +15,9 @@ from fedcert.certify.hull import certify_hulls
 from fedcert.certify.linearise import log_costs
 from fedcert.certify.splitting import split_boxes
 from fedcert.certify.views import EventView, identity, views
+from fedcert.enclosure import Enclosure
 from fedcert.events.mean_box import MeanBox
 from fedcert.laws import DiagonalGaussian, Law
-from fedcert.numerics import down, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule, GaussianRule
 from fedcert.verifiers import Safe
@@ -132,7 +132,8 @@ def certify_boxes_locally(
         certify_boxes([law], alone, safe, events, "local", shapes=("uniform",))
         for law in track(laws, "certifying clients", len(laws))
     ]
-    mean = down(sum_down(torch.stack([one.lower for one in own], dim=-1)) / len(own)).clamp(min=0.0)
+    bounds = torch.stack([one.lower for one in own], dim=-1)
+    mean = Enclosure.exactly(bounds).mean().lower.clamp(min=0.0)
     return Certificate(Claim("local", rule, events.name), mean, witness=_of_clients(own))
 
 

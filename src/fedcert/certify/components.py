@@ -13,15 +13,16 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import inf, nextafter, prod
+from math import prod
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.enclosure import Enclosure
 from fedcert.errors import InvalidConfig, InvalidLaw, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
-from fedcert.numerics import down, sum_down, sum_up, up
+from fedcert.numerics import up
 from fedcert.projected.choices import Choices
 from fedcert.witness import Witness
 
@@ -82,14 +83,16 @@ def mixed(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> Mixed:
         budget: the most bounds that are tried.
         good: 1 − L that needs no splitting.
     """
-    shares = [_shares(law) for law in laws]
+    shares = [weights_of(law) for law in laws]
     number, calls = count(), 0  # the number settles ties
 
     def entry(node: Sets, known: Interval | None) -> tuple[float, int, int, Sets, Interval | None]:
-        heaviest = prod(max(own[k][0] for k in chosen) for own, chosen in zip(shares, node, strict=True))
+        heaviest = prod(
+            own.lower[list(chosen)].max().item() for own, chosen in zip(shares, node, strict=True)
+        )
         return -heaviest, prod(map(len, node)), next(number), node, known
 
-    frontier = [entry(tuple(tuple(range(len(own))) for own in shares), None)]
+    frontier = [entry(tuple(tuple(range(len(law.components))) for law in laws), None)]
     settled: list[tuple[Sets, Interval | None]] = []
     while frontier and calls < budget:
         *_, node, known = heapq.heappop(frontier)
@@ -103,7 +106,9 @@ def mixed(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> Mixed:
         for half in _halves(laws, node):
             heapq.heappush(frontier, entry(half, known))
     settled += [(node, known) for *_, node, known in frontier]
-    return _sum([(_weight(shares, node), known) for node, known in settled], calls)
+    if len(settled) == 1 and settled[0][1] is not None:  # one node of all tuples
+        return Mixed(*settled[0][1], calls)
+    return _sum([(weight_of(shares, node), known) for node, known in settled], calls)
 
 
 def _tighter(known: Interval | None, found: Interval) -> Interval:
@@ -113,39 +118,33 @@ def _tighter(known: Interval | None, found: Interval) -> Interval:
     return torch.maximum(known[0], found[0]), torch.minimum(known[1], found[1])
 
 
-def _sum(nodes: Sequence[tuple[tuple[float, float], Interval | None]], calls: int) -> Mixed:
-    """Σ π L rounded down and Σ π U rounded up; nodes of which nothing is known count 0 and fully."""
+def _sum(nodes: Sequence[tuple[Enclosure, Interval | None]], calls: int) -> Mixed:
+    """Σ π L and Σ π U; nodes of which nothing is known count 0 and fully."""
     bounded = [(weight, known) for weight, known in nodes if known is not None]
+    weights = Enclosure.stack([weight for weight, _ in bounded]).clamp(least=0.0)
     lowers, uppers = (torch.stack([known[side] for _, known in bounded], dim=-1) for side in (0, 1))
-    weights = torch.tensor([weight for weight, _ in bounded], dtype=torch.float64, device=lowers.device)
-    low, high = weights.unbind(-1)
-    if len(nodes) == 1 and nodes[0][0] == (1.0, 1.0):
-        return Mixed(lowers[:, 0], uppers[:, 0], calls)
-    left_out = up(1 - sum_down(low)).clamp(min=0.0)
-    lower = sum_down(down(lowers * low)).clamp(0.0, 1.0)
-    return Mixed(lower, up(sum_up(up(uppers * high)) + left_out).clamp(0.0, 1.0), calls)
+    left_out = (1 - weights.sum()).clamp(least=0.0)
+    lower = (weights * lowers).sum().lower.clamp(0.0, 1.0)
+    return Mixed(lower, ((weights * uppers).sum() + left_out).upper.clamp(0.0, 1.0), calls)
 
 
-def _shares(law: Law) -> list[tuple[float, float]]:
-    """Bounds of the normalised weights of a law's components."""
+def weights_of(law: Law) -> Enclosure:
+    """The normalised weights of a law's components."""
     if not isinstance(law, GaussianMixture):
         if len(law.components) != 1:
             raise ShapeMismatch(f"projected events need a Gaussian or a mixture, not a {type(law).__name__}")
-        return [(1.0, 1.0)]
-    low = down(law.weights / sum_up(law.weights)).clamp(min=0.0).tolist()
-    high = up(law.weights / sum_down(law.weights)).tolist()
-    return list(zip(low, high, strict=True))
+        return Enclosure.exactly(law.loc.new_ones(1))
+    weights = Enclosure.exactly(law.weights)
+    return (weights / weights.sum()).clamp(0.0, 1.0)
 
 
-def _weight(shares: Sequence[Sequence[tuple[float, float]]], node: Sets) -> tuple[float, float]:
-    """Bounds of Π_i Σ_{k ∈ S_i} π_{i,k}; exactly 1 for a node of all tuples."""
-    low = high = 1.0
+def weight_of(shares: Sequence[Enclosure], node: Sets) -> Enclosure:
+    """Π_i Σ_{k ∈ S_i} π_{i,k}; a client's sum over all its components is exactly 1."""
+    weight = Enclosure.exactly(1.0)
     for own, chosen in zip(shares, node, strict=True):
-        if len(chosen) < len(own):
-            part = torch.tensor([own[k] for k in chosen], dtype=torch.float64)
-            low = max(0.0, nextafter(low * sum_down(part[:, 0]).item(), 0.0))
-            high = nextafter(high * sum_up(part[:, 1]).item(), inf)
-    return low, min(1.0, high)
+        if len(chosen) < len(own.lower):
+            weight = weight * own[list(chosen)].sum()
+    return weight.clamp(0.0, 1.0)
 
 
 def _hull(law: Law, chosen: Sequence[int]) -> DiagonalGaussian | None:

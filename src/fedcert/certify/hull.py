@@ -7,14 +7,12 @@ from itertools import accumulate, islice
 from math import prod
 
 import torch
-from jaxtyping import Float64
-from torch import Tensor
 
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim
+from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
 from fedcert.events.cells import Cells
-from fedcert.numerics import down, exp_down, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.search import heaviest_first
@@ -117,7 +115,7 @@ class _Search:
     def total(self, accepted: Sequence[Sets]) -> float:
         """A lower bound of the mass of disjoint nodes."""
         masses = [self.mass(node) for node in accepted]
-        return max(0.0, sum_down(torch.stack(masses)).item()) if masses else 0.0
+        return max(0.0, Enclosure.stack(masses).sum().lower.item()) if masses else 0.0
 
     def singles(
         self, root: Sets, accepted: list[Sets], rejected: set[tuple[int, ...]], budget: int
@@ -149,12 +147,12 @@ class _Search:
         parts = (self.cells[i].log_mass[list(indices)].exp().sum().item() for i, indices in enumerate(node))
         return prod(parts)
 
-    def mass(self, node: Sets) -> Float64[Tensor, ""]:
-        """A lower bound of Π_i Σ_{k ∈ S_i} p_{i,k}."""
-        total = torch.ones((), dtype=torch.float64, device=self.cells[0].log_mass.device)
+    def mass(self, node: Sets) -> Enclosure:
+        """Π_i Σ_{k ∈ S_i} p_{i,k}."""
+        total = Enclosure.exactly(1.0)
         for i, indices in enumerate(node):
-            part = sum_down(exp_down(self.cells[i].log_mass[list(indices)]))
-            total = down(total * part).clamp(min=0.0)
+            own = self.cells[i].log_mass[list(indices)]
+            total = total * Enclosure.between(own, own).exp().sum().clamp(least=0.0)
         return total
 
     def split(self, node: Sets) -> tuple[Sets, Sets]:

@@ -6,8 +6,8 @@ import torch
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.certify.direct import verified
+from fedcert.enclosure import Enclosure
 from fedcert.events.cells import Cells
-from fedcert.numerics import down, sum_down
 from fedcert.verifiers import Safe
 from fedcert.witness import Witness
 
@@ -25,6 +25,6 @@ def certify_local(cells: Sequence[Cells], safe: Safe, rule: str, events: str) ->
     """
     accepted = [verified(own, safe) for own in cells]
     per_client = torch.stack([own.mass(a) for own, a in zip(cells, accepted, strict=True)], dim=-1)
-    mean = down(sum_down(per_client) / len(cells)).clamp(min=0.0, max=1.0)
+    mean = Enclosure.exactly(per_client).mean().lower.clamp(0.0, 1.0)
     witness = Witness({f"accepted.{i}": own for i, own in enumerate(accepted)})
     return Certificate(Claim("local", rule, events), mean, witness=witness)

@@ -10,10 +10,11 @@ from fedcert.attack import ProjectedGradient
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim
 from fedcert.certify.components import TUPLES, Interval, bounded
+from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.networks import Network
-from fedcert.numerics import down, require_gradual_underflow, sum_down, up
+from fedcert.numerics import require_gradual_underflow
 from fedcert.progress import Tracker, silent
 from fedcert.projected.chain import Federation
 from fedcert.projected.choices import (
@@ -90,20 +91,25 @@ def certify_projected_locally(
         layers = noisy_layers(network, laws[0])
         split = uniform_split(layers, len(properties), STARTS[0])
         found, choices = chosen_violation(layers, properties, split)
-        lower = down(1 - found.probability).clamp(min=0.0)
+        lower = complement(found.probability)
         return (lower, torch.ones_like(lower)), choices
 
     clients = [
         bounded([law], bound, TUPLES, GOOD_ENOUGH) for law in track(laws, "certifying clients", len(laws))
     ]
-    own = [lower for (lower, _), _ in clients]
-    mean = down(sum_down(torch.stack(own, dim=-1)) / len(own)).clamp(min=0.0)
+    own = torch.stack([lower for (lower, _), _ in clients], dim=-1)
+    mean = Enclosure.exactly(own).mean().lower.clamp(min=0.0)
     choices: dict[str, Tensor] = {}
     for i, (_, witness) in enumerate(clients):
         if witness is None:
             return Certificate(Claim("local", rule, EVENTS), mean)
         choices |= prefixed(f"client.{i}", witness.tensors)
     return Certificate(Claim("local", rule, EVENTS), mean, None, Witness(choices))
+
+
+def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
+    """A lower bound of Pr(safe) from an upper bound of the probability of a violation."""
+    return (1 - Enclosure.exactly(violated)).lower.clamp(min=0.0)
 
 
 def lower_bound(
@@ -121,12 +127,12 @@ def lower_bound(
     method = torch.full_like(violated, EXACT, dtype=torch.uint8)
     open_ones = violated > GOOD_ENOUGH
     if not open_ones.any():
-        return down(1 - violated).clamp(min=0.0), {"method": method, **choices}
+        return complement(violated), {"method": method, **choices}
     chained, chain = least_chained_violation(Federation(layers, [layers]), properties[open_ones])
     method[open_ones] = torch.where(chained < violated[open_ones], chain["method"], method[open_ones])
     violated[open_ones] = torch.minimum(violated[open_ones], chained)
     choices = {"method": method, **choices, **prefixed("chain", _spread_out(chain, open_ones))}
-    return down(1 - violated).clamp(min=0.0), choices
+    return complement(violated), choices
 
 
 def _spread_out(choices: Choices, chosen: Bool[Tensor, "P"]) -> Choices:
@@ -159,8 +165,7 @@ def upper_bound(
         found, chosen = chosen_violation(layers, negated, split)
         holds = torch.where(trivial, (properties.d >= 0).to(points.dtype), found.tails)
         least, constraint = holds.min(-1)
-        least = up(least + found.events)
-        bounds.append(torch.where(least.isnan(), 1.0, least).clamp(max=1.0))
+        bounds.append((Enclosure.exactly(least) + found.events).upper.clamp(max=1.0))
         choices.append({"point": points, "constraint": constraint.int(), **chosen})
         if (bounds[-1] == 1).all():  # nothing that an attack finds is a violation
             break

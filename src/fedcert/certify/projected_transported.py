@@ -6,11 +6,11 @@ import torch
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.certify.components import TUPLES, Interval, bounded
-from fedcert.certify.projected import EVENTS
+from fedcert.certify.projected import EVENTS, complement
 from fedcert.errors import ShapeMismatch
 from fedcert.laws import SMALLEST, DiagonalGaussian, Law
 from fedcert.networks import Network
-from fedcert.numerics import down, require_gradual_underflow
+from fedcert.numerics import require_gradual_underflow
 from fedcert.progress import Tracker, silent
 from fedcert.projected.chain import Federation
 from fedcert.projected.choices import Choices, least_chained_violation
@@ -61,7 +61,7 @@ def certify_projected(
             least_chained_violation(federation, properties[part], projections)
             for part in track(parts, "transporting projections")
         ]
-        lower = down(1 - torch.cat([violated for violated, _ in found])).clamp(min=0.0)
+        lower = complement(torch.cat([violated for violated, _ in found]))
         choices = {name: torch.cat([c[name] for _, c in found]) for name in found[0][1]}
         cells = torch.tensor([projections.cells], dtype=torch.int32)
         return (lower, torch.ones_like(lower)), {"cells": cells, **choices}

@@ -14,8 +14,8 @@ from torch import Tensor
 from fedcert.box import Box
 from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.certify.linearise import log_costs
+from fedcert.enclosure import Enclosure
 from fedcert.laws import Law
-from fedcert.numerics import down, exp_down, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.verifiers import Safe
@@ -107,7 +107,7 @@ class _Tiling:
         number = count()  # settles ties, since boxes have no order
         first = [_span(law) for law in self.laws]
         frontier = [(-1.0, next(number), Box.stack(first))]
-        bound, calls = torch.zeros((), dtype=torch.float64), 0
+        bound, calls = Enclosure.exactly(0.0), 0
         accepted: list[Box] = []
         while frontier and calls < budget:
             nodes = [heapq.heappop(frontier)[2] for _ in range(min(BATCH, budget - calls, len(frontier)))]
@@ -115,18 +115,18 @@ class _Tiling:
             images = [self.rule.image([node[i] for i in range(len(self.laws))]) for node in nodes]
             for node, proven in zip(nodes, self.safe(Box.stack(images))[:, 0].tolist(), strict=True):
                 if proven:
-                    bound = down(bound + self.mass(node).cpu()).clamp(min=0.0)
+                    bound = (bound + self.mass(node)).clamp(least=0.0)
                     accepted.append(node)
                     continue
                 for half in _halves(node, weight):
-                    if (mass := self.mass(half).item()) > 0:
+                    if (mass := self.mass(half).lower.item()) > 0:
                         heapq.heappush(frontier, (-mass, next(number), half))
-        return bound.item(), accepted
+        return bound.lower.item(), accepted
 
-    def mass(self, node: Box) -> Float64[Tensor, ""]:
-        """A lower bound of Π_i q_i(H_i)."""
-        masses = [law.log_mass(node[i]) for i, law in enumerate(self.laws)]
-        return exp_down(sum_down(torch.stack(masses)))
+    def mass(self, node: Box) -> Enclosure:
+        """Π_i p_i for lower bounds p_i of the masses q_i(H_i)."""
+        masses = torch.stack([law.log_mass(node[i]) for i, law in enumerate(self.laws)])
+        return Enclosure.between(masses, masses).sum().exp()
 
 
 def _span(law: Law) -> Box:

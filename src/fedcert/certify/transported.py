@@ -8,9 +8,9 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
+from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
 from fedcert.events.cells import Cells
-from fedcert.numerics import down, exp_down, sum_down
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.search import Search
@@ -57,9 +57,10 @@ def certify_transported(
             places = [i[k] for i, k in zip(indices, chosen, strict=True)]
             image = rule.image([own.boxes[k] for own, k in zip(cells, places, strict=True)])
             proven = safe.only(selected)(image)
-            log_mass = sum_down(torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1))
-            gained = sum_down(torch.where(proven.mT, exp_down(log_mass), 0.0)).clamp(min=0.0)
-            total[selected] = down(total[selected] + gained).clamp(min=0.0)
+            claimed = torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1)
+            mass = Enclosure.between(claimed, claimed).sum().exp()
+            gained = mass.where(proven.mT, 0.0).sum() + total[selected]
+            total[selected] = gained.lower.clamp(min=0.0)
             useful = proven.any(-1)
             tuples_found.append(torch.stack(places, dim=-1)[useful].int())
             accepted.append(_spread(proven[useful], selected))

@@ -32,11 +32,8 @@ class Report:
     @property
     def failures(self) -> tuple[int, ...]:
         """The properties of which less was proven than is claimed."""
-        below = [not own.lower >= c for own, c in zip(self.proved, self.document.lower, strict=True)]
-        above = [False] * len(below)
-        if self.document.upper is not None:
-            above = [not own.upper <= c for own, c in zip(self.proved, self.document.upper, strict=True)]
-        return tuple(p for p, failed in enumerate(zip(below, above, strict=True)) if any(failed))
+        each = zip(range(len(self.document.lower)), self.proved, strict=True)
+        return tuple(p for p, own in each if not self.document.claim_follows(p, own))
 
     @property
     def claimed_mean(self) -> tuple[float, float | None]:

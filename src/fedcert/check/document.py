@@ -119,6 +119,11 @@ class Document:
         """n_w, the number of parameters."""
         return sum(layer.outputs * (layer.inputs + 1) for layer in self.network)
 
+    def claim_follows(self, p: int, proved: "Proved") -> bool:
+        """Whether what is claimed of property p follows from what was proved of it."""
+        below = bool(proved.lower >= self.lower[p])
+        return below and (self.upper is None or bool(proved.upper <= self.upper[p]))
+
     def tensor(self, name: str, dtype: Any, *shape: int | None) -> Array:
         """A tensor of the witness, of this type and shape (None for any length)."""
         return shaped(f"witness.{name}", self.witness.get(name), dtype, *shape)
@@ -152,3 +157,7 @@ class Proved(NamedTuple):
 
     lower: float
     upper: float = 1.0
+
+    def tighter(self, other: "Proved") -> "Proved":
+        """The better of two bounds, on either side."""
+        return Proved(max(self.lower, other.lower), min(self.upper, other.upper))

@@ -9,9 +9,10 @@ from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from fedcert.box import Box, overlap
+from fedcert.enclosure import Enclosure
 from fedcert.errors import OverlappingCells, ShapeMismatch
 from fedcert.laws import Law
-from fedcert.numerics import exp_down, require_float64, sum_down
+from fedcert.numerics import require_float64
 from fedcert.progress import Tracker, silent
 from fedcert.verifiers import Safe
 
@@ -85,7 +86,8 @@ class Cells:
         if accepted.dtype != torch.bool or accepted.shape[-1] != len(self):
             raise ShapeMismatch(f"{tuple(accepted.shape)} verdicts for {len(self)} cells")
         counted = accepted & self.members(len(accepted))
-        return sum_down(torch.where(counted, exp_down(self.log_mass), 0.0)).clamp(min=0.0)
+        masses = Enclosure.between(self.log_mass, self.log_mass).exp()
+        return masses.where(counted, 0.0).sum().lower.clamp(min=0.0)
 
 
 @runtime_checkable

@@ -1,6 +1,7 @@
 """Finite mixtures of diagonal Gaussians: a deep ensemble, several modes of a posterior."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -8,9 +9,10 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.box import Box
+from fedcert.enclosure import Enclosure
 from fedcert.errors import InvalidLaw
 from fedcert.laws.diagonal import DiagonalGaussian
-from fedcert.numerics import down, exp_down, exp_up, log_down, log_up, require_float64, sum_down, sum_up, up
+from fedcert.numerics import require_float64
 
 
 @dataclass(frozen=True)
@@ -66,20 +68,18 @@ class GaussianMixture:
         return samples
 
     def log_mass(self, box: Box) -> Float64[Tensor, "*batch"]:
-        """A lower bound of log q(H) = m + log [Σ_k weight_k e^(t_k − m) / Σ_k weight_k].
-
-        t_k = log q_k(H), and m is the largest of them; every operation is rounded down.
-        """
-        t = torch.stack([component.log_mass(box) for component in self.components], dim=-1)
-        m = t.max(-1, keepdim=True).values
-        share = sum_down(down(self.weights * exp_down(down(t - m)))) / sum_up(self.weights)
-        log_mass = down(m.squeeze(-1) + log_down(down(share).clamp(min=0.0)))
-        return torch.where(m.squeeze(-1) > -math.inf, log_mass, -math.inf)
+        """A lower bound of log q(H)."""
+        return self._log_mass([component.log_mass(box) for component in self.components]).lower
 
     def log_mass_upper(self, box: Box) -> Float64[Tensor, "*batch"]:
-        """An upper bound of log q(H), with every operation rounded up."""
-        t = torch.stack([component.log_mass_upper(box) for component in self.components], dim=-1)
-        m = t.max(-1, keepdim=True).values
-        share = sum_up(up(self.weights * exp_up(up(t - m)))) / sum_down(self.weights)
-        log_mass = up(m.squeeze(-1) + log_up(up(share)))
-        return torch.where(m.squeeze(-1) > -math.inf, log_mass.clamp(max=0.0), -math.inf)
+        """An upper bound of log q(H)."""
+        return self._log_mass([component.log_mass_upper(box) for component in self.components]).upper
+
+    def _log_mass(self, parts: Sequence[Float64[Tensor, "*batch"]]) -> Enclosure:
+        """M + log [Σ_k weight_k e^(t_k − m) / Σ_k weight_k] for t_k = log q_k(H), m the largest of them."""
+        t = torch.stack(list(parts), dim=-1)
+        m = t.amax(-1)
+        weights, shifted = Enclosure.exactly(self.weights), Enclosure.between(t, t) - m.unsqueeze(-1)
+        share = (weights * shifted.exp()).sum() / weights.sum()
+        nothing = Enclosure.between(-math.inf, -math.inf)
+        return (m + share.log()).clamp(most=0.0).where(m > -math.inf, nothing)

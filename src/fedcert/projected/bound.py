@@ -13,9 +13,10 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
-from fedcert.gaussian import normal_tail_upper, tail_upper
-from fedcert.numerics import above, down, rounding_error, sum_up, up
+from fedcert.gaussian import tail
+from fedcert.numerics import down, up
 from fedcert.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
 from fedcert.projected.chernoff import deviation, moments, rough_mean
 from fedcert.projected.inversion import Row, lower_tail
@@ -54,6 +55,21 @@ class Split:
 
 
 @dataclass(frozen=True)
+class TailChoices:
+    """What was chosen to bound the constraints' tails; any choice is sound.
+
+    Attributes:
+        rate: λ of the exponential moment.
+        centre: about the mean, which chooses the step of the inversion.
+        spread: about the deviation, likewise; 0 where no tail was inverted.
+    """
+
+    rate: Float64[Tensor, "P R"]
+    centre: Float64[Tensor, "P R"]
+    spread: Float64[Tensor, "P R"]
+
+
+@dataclass(frozen=True)
 class Violation:
     """Bounds of the probability that a property is violated, and what they are made of.
 
@@ -68,8 +84,7 @@ class Violation:
     @property
     def probability(self) -> Float64[Tensor, "P"]:
         """An upper bound of the probability of a violation; 1 where nothing is known."""
-        total = up(sum_up(self.tails) + self.events)
-        return torch.where(total.isnan(), 1.0, total).clamp(max=1.0)
+        return (Enclosure.exactly(self.tails).sum() + self.events).upper.clamp(max=1.0)
 
 
 def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split) -> Violation:
@@ -85,8 +100,8 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
 
 def analysis(
     layers: Sequence[NoisyLayer], properties: Properties, split: Split
-) -> tuple[Violation, Known | None]:
-    """The bound, and what it knows of the hidden layers; None where there are none.
+) -> tuple[Violation, tuple[Known, TailChoices] | None]:
+    """The bound, what it knows of the hidden layers and how it bounds the tails; None for one layer alone.
 
     Args:
         layers: the network and its law.
@@ -103,7 +118,7 @@ def analysis(
     if len(layers) == 1:
         margin = down(d - movement(C, layers, radius, (), u[0]))
         tails = decided(C, d, _gaussian_tails(C, first, margin))
-        return Violation(tails, above(C.shape[-2] * moving[0] + BEYOND, 4)), None
+        return Violation(tails, (C.shape[-2] * moving[0] + BEYOND).upper), None
     moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
     spread, price = _first_spread(first, moved, split.ranges[:, 0])
     price = price + layers[0].outputs * moving[0] + BEYOND
@@ -115,7 +130,8 @@ def analysis(
         known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
     form = linear_form(C, layers, known).shifted(d)
     price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving[-1] + (len(layers) - 2) * deviating[-1])
-    return Violation(decided(C, d, _tails(form)), above(price, 32 * len(layers))), known
+    tails, chosen = _tails(form)
+    return Violation(decided(C, d, tails), price.upper), (known, chosen)
 
 
 def decided(
@@ -132,21 +148,21 @@ def _unit(layer: NoisyLayer, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, 
 
 def _first_spread(
     first: Rectified, moved: Float64[Tensor, "P m"], most: Float64[Tensor, "P"]
-) -> tuple[Spread, Float64[Tensor, "P"]]:
+) -> tuple[Spread, Enclosure]:
     """Which neurons of the first layer keep their sign on the whole region, and the price of saying so.
 
     A neuron of mean |μ| changes its sign with probability Q((|μ| − moved) / t) at most.
     """
-    distance = down(down(down(first.mean.abs() - moved) - first.error) / first.deviation)
-    flips = torch.where(distance > 0, tail_upper(distance.clamp(min=0.0)), 1.0)
+    distance = (Enclosure.exactly(first.mean.abs()) - moved - first.error) / first.deviation
+    flips = tail(distance)
     keeps = flips <= most.unsqueeze(-1)
     active = keeps & (first.mean > 0)
-    return Spread.of(moved, active, keeps & ~active), sum_up(torch.where(keeps, flips, 0.0))
+    return Spread.of(moved, active, keeps & ~active), flips.where(keeps, 0.0).sum()
 
 
 def _next_layer(
     layers: Sequence[NoisyLayer], known: Known, split: Split, depth: int
-) -> tuple[Known, Float64[Tensor, "P"]]:
+) -> tuple[Known, Enclosure]:
     """What is known with one hidden layer more, and the price of its ranges and means.
 
     A neuron that is active, or inactive, on the whole region but for a probability within that of a range
@@ -188,7 +204,7 @@ def _next_layer(
     grown = replace(
         known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
     )
-    return grown, up(sum_up(price) + above(layer.outputs * failure, 1))
+    return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(failure)
 
 
 def _multiples(factors: Sequence[float], failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
@@ -203,40 +219,34 @@ def _gaussian_tails(
     margin: Float64[Tensor, "P R"],
 ) -> Float64[Tensor, "P R"]:
     """Pr(C a + margin < 0) for the independent Gaussian outputs a of a network of one layer."""
-    mean, terms = outputs.mean.unsqueeze(-2), C.shape[-1] + 4
-    value = (C * mean).sum(-1) + margin
-    charge = rounding_error(terms, (C * mean).abs().sum(-1) + margin.abs())
-    distance = down(value - charge - above((C.abs() * outputs.error.unsqueeze(-2)).sum(-1), terms))
-    spread = (C * outputs.deviation.unsqueeze(-2)).square().sum(-1)
-    wide = up(above(spread, terms).sqrt())
-    narrow = down(down(2 * spread - above(spread, terms)).clamp(min=0.0).sqrt())
-    z = down(distance / torch.where(distance > 0, wide, narrow))
-    return normal_tail_upper(z)
+    mean, error = outputs.mean.unsqueeze(-2), outputs.error.unsqueeze(-2)
+    row, own = Enclosure.exactly(C), Enclosure.around(mean, error)
+    distance = (row * own).sum() + margin
+    return tail(distance / (row * outputs.deviation.unsqueeze(-2)).norm()).upper
 
 
-def _tails(form: LinearForm) -> Float64[Tensor, "P R"]:
+def _tails(form: LinearForm) -> tuple[Float64[Tensor, "P R"], TailChoices]:
     """Upper bounds of Pr(Y ≤ 0), by an exponential moment and, where that is too coarse, by inversion."""
     centre, spread = rough_mean(form), deviation(form)
     factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
     best = (centre / spread).clamp(0.1, 50.0)
-    tails, _ = moments(form, factors * best).probability(torch.zeros_like(centre))
+    tails, rate = moments(form, factors * best).probability(torch.zeros_like(centre))
     worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
     for p, r in worth.nonzero().tolist():
         exact = lower_tail(_row(form, p, r), centre[p, r].item(), spread[p, r].item())
         tails[p, r] = min(tails[p, r].item(), exact)
-    return tails
+    return tails, TailChoices(rate, centre, torch.where(worth, spread, 0.0))
 
 
 def _row(form: LinearForm, p: int, r: int) -> Row:
     """One form, with the noise of its later layers dominated by normals of fixed deviation."""
     last, *between = [s[p, r].item() for s in form.later] or [0.0]
-    squares = torch.tensor(between, dtype=torch.float64).square().sum()
     return Row(
         form.constant[p, r].item(),
         form.coefficient[p, r].cpu().numpy(),
         form.noise[p, r].cpu().numpy(),
         form.bias_noise[p, r].item(),
-        up(above(squares, len(between) + 1).sqrt()).item() if between else 0.0,
+        Enclosure.exactly(torch.tensor(between, dtype=torch.float64)).norm().upper.item() if between else 0.0,
         last,
         form.mean[p, r].cpu().numpy(),
         form.scale[p].cpu().numpy(),

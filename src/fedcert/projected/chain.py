@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
 from fedcert.numerics import above, down, rounding_error, up
 from fedcert.projected.bound import Violation, decided
@@ -52,6 +53,19 @@ class Federation:
     clients: Sequence[Sequence[NoisyLayer]]
 
 
+@dataclass(frozen=True)
+class Chained:
+    """What a bound relies on.
+
+    Attributes:
+        known: the hidden layers on their events.
+        step: the width of the cells that bound the constraints' tails; 0 where there are none.
+    """
+
+    known: Sequence[Ranges]
+    step: Float64[Tensor, "P R"]
+
+
 def chained_violation(
     federation: Federation,
     properties: Properties,
@@ -80,14 +94,15 @@ def chained_analysis(
     failure: Float64[Tensor, "P"],
     reference: Reference | None = None,
     projections: Projections | None = None,
-) -> tuple[Violation, list[Ranges]]:
-    """The bound, and what it knows of the hidden layers; the arguments are those of `chained_violation`."""
+) -> tuple[Violation, Chained]:
+    """The bound, and what it relies on; the arguments are those of `chained_violation`."""
     if properties.C.dim() != 3:
         raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
     chain = _Chain(federation, properties, failure, reference or Conditional(), projections or Limit())
     for depth in range(len(federation.deployed) - 1):
         chain.add_layer(depth, kappa)
-    return chain.margins(properties), chain.known
+    bound, step = chain.margins(properties)
+    return bound, Chained(chain.known, step)
 
 
 class _Chain:
@@ -106,7 +121,7 @@ class _Chain:
         self.centre, self.radius = rounded_centre(properties.regions.lower, properties.regions.upper)
         self.u = concentration_width(failure)
         self.event = concentration(self.u)
-        self.price = torch.full_like(failure, BEYOND)
+        self.price = Enclosure.exactly(torch.full_like(failure, BEYOND))
         self.known: list[Ranges] = []
         self.first = first_activations(self.layers[0], self.centre)
         self.first_shares = [first_activations(own[0], self.centre).deviation for own in self.clients]
@@ -133,12 +148,12 @@ class _Chain:
         ceiling = layer.ceiling(up(before))
         self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, spread))
         factor = self.reference.factor if depth else 1.0
-        side = factor * self.projections.price(kappa, len(self.clients))
+        side = factor * Enclosure.exactly(self.projections.price(kappa, len(self.clients)))
         events = 3 * (2 * depth + 1) + 2 * depth * len(self.clients)
         self.price = self.price + layer.outputs * (3 * side + events * self.event)
 
-    def margins(self, properties: Properties) -> Violation:
-        """The tails of the constraints, and the price of all events."""
+    def margins(self, properties: Properties) -> tuple[Violation, Float64[Tensor, "P R"]]:
+        """The tails of the constraints, and the price of all events; and the step of the tails' cells."""
         constant, noise = self.form(properties.C, len(self.layers) - 1)
         depth = len(self.layers) - 1
         events = 2 * depth + 1 + depth * len(self.clients)
@@ -146,8 +161,8 @@ class _Chain:
         shares = total(torch.stack(noise, dim=-1))
         tails = self.projections.tail(down(constant + properties.d), shares)
         factor = 1.0 if depth == 0 else self.reference.factor
-        tails = decided(properties.C, properties.d, up(factor * tails).clamp(max=1.0))
-        return Violation(tails, above(price, 32 * len(self.layers)))
+        tails = decided(properties.C, properties.d, (factor * Enclosure.exactly(tails)).upper.clamp(max=1.0))
+        return Violation(tails, price.upper), self.projections.step(shares)
 
     def form(
         self, rows: Float64[Tensor, "P R m"], depth: int

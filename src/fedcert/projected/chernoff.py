@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from fedcert.numerics import down, exp_up, log_down, rounding_error, up
+from fedcert.enclosure import Enclosure
+from fedcert.numerics import rounding_error, up
 from fedcert.projected.centre import LinearForm
 from fedcert.projected.rectified import log_moment
 
@@ -33,17 +34,15 @@ class Moments:
 
     def probability(self, y: Float64[Tensor, "P R"]) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
         """An upper bound of Pr(Y ≤ y), 1 where nothing is known; and the λ that gave it."""
-        exponent = up(self.exponent + up(self.rate * y))
-        least, which = torch.where(exponent.isnan(), 0.0, exponent).min(0)
-        return exp_up(least.clamp(max=0.0)).clamp(max=1.0), self._rate(which)
+        least, which = (self.exponent + Enclosure.exactly(self.rate) * y).upper.min(0)
+        return Enclosure.exactly(least.clamp(max=0.0)).exp().upper.clamp(max=1.0), self._rate(which)
 
     def quantile(
         self, failure: Float64[Tensor, "P"]
     ) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
         """A y with Pr(Y ≤ y) ≤ failure, −inf where nothing is known; and the λ that gave it."""
-        room = down(log_down(failure).view(1, -1, 1) - self.exponent)
-        y = down(room / self.rate)
-        greatest, which = torch.where(y.isnan(), -torch.inf, y).max(0)
+        room = Enclosure.exactly(failure.view(1, -1, 1)).log() - self.exponent
+        greatest, which = (room / self.rate).lower.max(0)
         return greatest, self._rate(which)
 
     def _rate(self, which: Int64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.projected.bound import Split, Violation, analysis
+from fedcert.projected.bound import Split, TailChoices, Violation, analysis
 from fedcert.projected.centre import Known
-from fedcert.projected.chain import Federation, chained_analysis
+from fedcert.projected.chain import Chained, Federation, chained_analysis
 from fedcert.projected.layers import NoisyLayer
-from fedcert.projected.references import Conditional, Ranges, Reference, Static
+from fedcert.projected.references import Conditional, Reference, Static
 from fedcert.projected.relaxation import Lines
 from fedcert.projected.split import parts
 from fedcert.projected.spread import Spread
@@ -38,18 +38,20 @@ def chosen_violation(
     found, choices = [], []
     for part in parts(layers, len(properties)):
         own = split.of(part)
-        bound, known = analysis(layers, properties[part], own)
+        bound, chosen = analysis(layers, properties[part], own)
         found.append(bound)
-        choices.append(_choices(own, known))
+        choices.append(_choices(own, chosen))
     tails, events = torch.cat([b.tails for b in found]), torch.cat([b.events for b in found])
     return Violation(tails, events), {name: torch.cat([c[name] for c in choices]) for name in choices[0]}
 
 
-def _choices(split: Split, known: Known | None) -> Choices:
+def _choices(split: Split, found: tuple[Known, TailChoices] | None) -> Choices:
     """The choices of one batch of properties."""
     chosen = {"ranges": split.ranges, "movement": split.movement, "deviation": split.deviation}
-    if known is None:
+    if found is None:
         return chosen
+    known, tails = found
+    chosen |= {"tail.rate": tails.rate, "tail.centre": tails.centre, "tail.spread": tails.spread}
     for place, spread in enumerate(known.spreads):
         chosen[f"sign.{place}"] = sign(spread)
     for place, hidden in enumerate(known.hidden, start=1):
@@ -83,9 +85,11 @@ def least_chained_violation(
     bounds, choices = [], []
     for reference, ranges, failure in TRIALS:
         kappa = -torch.special.ndtri(ranges * ones)
-        found, known = chained_analysis(federation, properties, kappa, failure * ones, reference, projections)
+        found, chosen = chained_analysis(
+            federation, properties, kappa, failure * ones, reference, projections
+        )
         bounds.append(found.probability)
-        choices.append(_chained_choices(kappa, failure * ones, reference, known))
+        choices.append(_chained_choices(kappa, failure * ones, reference, chosen))
     return best_of(bounds, choices)
 
 
@@ -99,13 +103,13 @@ def best_of(
 
 
 def _chained_choices(
-    kappa: Float64[Tensor, "P"], failure: Float64[Tensor, "P"], reference: Reference, known: Sequence[Ranges]
+    kappa: Float64[Tensor, "P"], failure: Float64[Tensor, "P"], reference: Reference, found: Chained
 ) -> Choices:
     """The choices of one trial."""
     static = isinstance(reference, Static)
     method = torch.full_like(kappa, STATIC if static else CONDITIONAL, dtype=torch.uint8)
-    chosen = {"method": method, "kappa": kappa, "failure": failure}
-    for place, ranges in enumerate(known):
+    chosen = {"method": method, "kappa": kappa, "failure": failure, "step": found.step}
+    for place, ranges in enumerate(found.known):
         lines = Lines.of(ranges.lower, ranges.upper)
         chosen[f"sign.{place}"] = sign(ranges.spread)
         chosen[f"below.{place}"] = lines.below

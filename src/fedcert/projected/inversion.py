@@ -62,7 +62,7 @@ class Row:
     deviation: Real
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is not finite bounds nothing
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite bounds nothing
 def lower_tail(row: Row, centre: float, spread: float) -> float:
     """An upper bound of Pr(Y ≤ 0), at most 1.
 

@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from fedcert.numerics import SMALLEST_NORMAL, above, exp_up, gamma, up
+from fedcert.enclosure import Enclosure
+from fedcert.numerics import SMALLEST_NORMAL, above, gamma, up
 from fedcert.projected.layers import NoisyLayer
 
 MEAN_OF_A_NORMAL = math.nextafter(math.sqrt(2 / math.pi), 1.0)  # above √(2/π) = E |Z|
@@ -64,9 +65,9 @@ class Activations:
     inputs: Float64[Tensor, "P p"]
 
 
-def concentration(u: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]:
-    """An upper bound of e^(−u²/2), the failure probability of one event of concentration."""
-    return exp_up(-u * u / 2 * (1 - 2.0**-50))
+def concentration(u: Float64[Tensor, "*P"]) -> Enclosure:
+    """e^(−u²/2): at least the failure probability of one event of concentration."""
+    return (Enclosure.exactly(u).square() / -2).exp()
 
 
 def concentration_width(failure: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]:

@@ -16,7 +16,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.gaussian import log_mass_lower, tail_upper
+from fedcert.enclosure import Enclosure
+from fedcert.gaussian import log_mass_lower, tail
 from fedcert.numerics import above, down, exp_down, gamma, up
 
 REACH = 8.0  # deviations of a projection that the cells cover
@@ -30,6 +31,10 @@ class Projections(Protocol):
     @property
     def cells(self) -> int:
         """How many cells each client's projection is cut into; 0 for none, the law of the sum."""
+        ...
+
+    def step(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
+        """Δ, the width of a cell; 0 where there are none."""
         ...
 
     def tail(
@@ -54,9 +59,9 @@ def total(deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
     return up(above((deviations * deviations).sum(-1), deviations.shape[-1] + 2).sqrt())
 
 
-def _normal_tail(z: Float64[Tensor, "*rows"]) -> Float64[Tensor, "*rows"]:
-    """An upper bound of Q(z); 1 for z ≤ 0 and for NaN."""
-    return torch.where(z > 0, tail_upper(z.clamp(min=0.0)), 1.0)
+def _one_sided(z: Enclosure) -> Enclosure:
+    """Q(z), but 1 where z is not known to be positive: deviations are bounded from above alone."""
+    return tail(z).where(z > 0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -68,21 +73,25 @@ class Limit:
         """No cells."""
         return 0
 
+    def step(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
+        """No cells."""
+        return torch.zeros_like(deviations[..., 0])
+
     def tail(
         self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
         """Q(g / s)."""
-        return _normal_tail(down(g / total(deviations)))
+        return _one_sided(Enclosure.exactly(g) / total(deviations)).upper
 
     def width(
         self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
         """κ s."""
-        return up(kappa * total(deviations))
+        return (Enclosure.exactly(kappa) * total(deviations)).upper
 
     def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
         """Q(κ)."""
-        return _normal_tail(kappa)
+        return _one_sided(Enclosure.exactly(kappa)).upper
 
 
 @dataclass(frozen=True)
@@ -94,24 +103,32 @@ class Product:
         """One."""
         return 1
 
+    def step(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
+        """The slabs have no width in common."""
+        return torch.zeros_like(deviations[..., 0])
+
     def tail(
         self, g: Float64[Tensor, "*rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
         """N Q(g / Σ_i s_i)."""
-        return self.price(down(g / self._sum(deviations)), deviations.shape[-1])
+        return self._all(Enclosure.exactly(g) / self._sum(deviations), deviations.shape[-1])
 
     def width(
         self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
         """κ Σ_i s_i."""
-        return up(kappa * self._sum(deviations))
+        return (Enclosure.exactly(kappa) * self._sum(deviations)).upper
 
     def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
         """N Q(κ)."""
-        return up(clients * _normal_tail(kappa)).clamp(max=1.0)
+        return self._all(Enclosure.exactly(kappa), clients)
 
-    def _sum(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
-        return above(deviations.sum(-1), deviations.shape[-1])
+    def _all(self, z: Enclosure, clients: int) -> Float64[Tensor, "*rows"]:
+        """An upper bound of the probability that some client leaves its slab."""
+        return (clients * _one_sided(z)).upper.clamp(max=1.0)
+
+    def _sum(self, deviations: Float64[Tensor, "*rows n"]) -> Enclosure:
+        return Enclosure.exactly(deviations).sum().clamp(least=0.0)
 
 
 @dataclass(frozen=True)
@@ -139,8 +156,8 @@ class Cells:
         """One minus the mass of the tuples whose lower ends add up to −g or more, or a bound of that."""
         clients = deviations.shape[-1]
         few = clients <= MOST_COUNTED
-        lost = above(clients * self.step(deviations), 2)
-        bound = up(_normal_tail(down(down(g - lost) / total(deviations))) + self._outside(clients))
+        rest = g - clients * Enclosure.exactly(self.step(deviations))
+        bound = (_one_sided(rest / total(deviations)) + self._outside(clients)).upper
         worth = (bound > self.counted_from) & (g > 0) & deviations.isfinite().all(-1) & few
         for row in worth.nonzero():
             index = tuple(row.tolist())
@@ -152,15 +169,16 @@ class Cells:
         self, kappa: Float64[Tensor, "*#rows"], deviations: Float64[Tensor, "*rows n"]
     ) -> Float64[Tensor, "*rows"]:
         """κ s + n Δ."""
-        return above(kappa * total(deviations) + deviations.shape[-1] * self.step(deviations), 4)
+        lost = deviations.shape[-1] * Enclosure.exactly(self.step(deviations))
+        return (Enclosure.exactly(kappa) * total(deviations) + lost).upper
 
     def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
         """Q(κ), and the mass that no cell covers."""
-        return up(_normal_tail(kappa) + self._outside(clients))
+        return (_one_sided(Enclosure.exactly(kappa)) + self._outside(clients)).upper
 
-    def _outside(self, clients: int) -> float:
+    def _outside(self, clients: int) -> Enclosure:
         """N Q(REACH): the mass below all cells."""
-        return clients * tail_upper(torch.tensor(REACH, dtype=torch.float64)).item() * (1 + 2.0**-50)
+        return clients * tail(Enclosure.exactly(REACH))
 
     def _count(self, g: float, deviations: Float64[Tensor, "n"]) -> float:
         """1 − Σ over tuples with (Σ_i k_i) Δ ≥ −g of Π_i p_{i,k_i}, masses rounded down, for one row."""
@@ -180,7 +198,7 @@ class Cells:
         ends = torch.arange(lowest, lowest + len(sums), dtype=torch.float64)
         reached = down(ends * step.cpu()) >= -g
         counted = sums[reached].sum() * (1 - gamma(2 * len(sums)))
-        return min(1.0, up(1 - down(counted)).item())
+        return (1 - Enclosure.between(down(counted), 1.0)).upper.clamp(0.0, 1.0).item()
 
 
 def _convolve_down(a: Float64[Tensor, "A"], b: Float64[Tensor, "B"]) -> Float64[Tensor, "A_plus_B_minus_1"]:

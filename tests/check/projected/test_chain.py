@@ -39,7 +39,8 @@ def choices_of(chain: FastChain, static: bool, hidden: int) -> ChainChoices:
         below.append(lines.below[0].numpy())
         slope.append(lines.slope[0].numpy())
         reference.append(Static().middle(ranges)[0][0].numpy())
-    return ChainChoices(static, KAPPA, FAILURE, sign, below, slope, reference)
+    step = np.ones(2)
+    return ChainChoices(static, KAPPA, FAILURE, sign, below, slope, step, reference)
 
 
 def gone_through(pair: Both, static: bool, cells: int) -> tuple[_Chain, FastChain]:
@@ -76,8 +77,9 @@ def test_chains_are_those_of_the_fast_path(depth: int, static: bool, cells: int)
     for ours, fast in zip(noise, fast_noise, strict=True):
         for row, numbers in zip(ours, fast[0], strict=True):
             lower_bound(-row, -numbers, 1e-3)
+    found, step = theirs.margins(pair.properties)
+    mine.choices = replace(mine.choices, step=step[0].numpy())
     tails, price = mine.margins()
-    found = theirs.margins(pair.properties)
     upper_bound(array(price), found.events)
     for ours, fast in zip(tails, found.tails[0].tolist(), strict=True):
         assert fast == 1.0 or ours <= arb(fast)
@@ -93,7 +95,7 @@ def test_every_event_is_paid(static: bool, cells: int, clients: int) -> None:
     neurons = [layer.outputs for layer in pair.layers[:-1]]
     hidden = [np.zeros(width, dtype=np.int8) for width in neurons]
     slopes = [np.full(width, 0.5) for width in neurons]
-    choices = ChainChoices(static, KAPPA, FAILURE, hidden, slopes, slopes, slopes)
+    choices = ChainChoices(static, KAPPA, FAILURE, hidden, slopes, slopes, np.ones(2), slopes)
     _, price = chained_violation(pair.layers, pair.clients, pair.region, choices, Projections(cells))
     side = {0: tail(arb(KAPPA)), 1: clients * tail(arb(KAPPA))}.get(
         cells, tail(arb(KAPPA)) + clients * tail(arb(8))
@@ -112,8 +114,11 @@ def chosen(pair: Both) -> ChainChoices:
     _, found = least_chained_violation(pair.federation, pair.properties, Limit())
     mine = {name: tensor[0].numpy() for name, tensor in found.items()}
     hidden = range(len(pair.layers) - 1)
-    parts = [[mine[f"{name}.{k}"] for k in hidden] for name in ("sign", "below", "slope", "reference")]
-    return ChainChoices(bool(mine["method"] == 2), float(mine["kappa"]), float(mine["failure"]), *parts)
+    sign, below, slope, reference = (
+        [mine[f"{name}.{k}"] for k in hidden] for name in ("sign", "below", "slope", "reference")
+    )
+    numbers = float(mine["kappa"]), float(mine["failure"])
+    return ChainChoices(bool(mine["method"] == 2), *numbers, sign, below, slope, mine["step"], reference)
 
 
 def test_a_lie_about_a_sign_proves_nothing() -> None:

@@ -31,6 +31,7 @@ def uniform(pair: Both, ranges: float, moving: float, deviating: float) -> Choic
         [np.full(w, 0.5) for w in deep],
         [np.full(2 * w, 5.0) for w in deep],
         [np.full(w, 5.0) for w in deep],
+        np.ones((2, 3)),
     )
 
 
@@ -66,7 +67,7 @@ def test_tails_and_prices_are_those_of_the_fast_path(seed: int, depth: int) -> N
 @pytest.mark.parametrize("seed", range(3))
 def test_hidden_layers_are_those_of_the_fast_path(seed: int, depth: int) -> None:
     pair = both(seed, depth, scale=0.02)
-    choices, (_, theirs) = pair.choices(), pair.found
+    choices, theirs = pair.choices(), pair.known
     u = [width(v) for v in choices.movement]
     mean, deviation = first_law(pair.layers[0], pair.region.centre)
     first = movement(unit(pair.layers[0].outputs), pair.layers[:1], pair.region.radius, (), u[0])
@@ -149,6 +150,11 @@ def test_a_rate_that_is_of_no_use_proves_nothing(name: str, rate: float) -> None
         violation(pair.layers, pair.region, spoiled)
 
 
+def tail_of(given: Form, unit_of: float = 1.0) -> arb:
+    """The tail of the only row, whose mean and deviation are about as large as the unit."""
+    return row_tail(given, 0, 1 / unit_of, unit_of, unit_of)
+
+
 def form(**changes: object) -> Form:
     numbers = {
         "constant": array(0.4),
@@ -167,7 +173,7 @@ def form(**changes: object) -> Form:
 @pytest.mark.parametrize("bad", [NAN, arb(0, float("inf")), arb("inf")], ids=str)
 def test_a_form_with_a_number_that_is_not_bounded_proves_nothing(field: str, bad: arb) -> None:
     """Wherever it stands: whole, or one of several."""
-    assert row_tail(form(), 0) < 0.5
+    assert tail_of(form()) < 0.5
     for place in range(2):
         good = getattr(form(), field)
         if field == "later":
@@ -178,7 +184,7 @@ def test_a_form_with_a_number_that_is_not_bounded_proves_nothing(field: str, bad
         if field == "constant" and bad == arb("inf"):
             continue  # an infinite margin is safe
         try:
-            found = row_tail(form(**{field: spoiled}), 0)
+            found = tail_of(form(**{field: spoiled}))
         except Unproven:
             continue
         assert not found < 1
@@ -186,13 +192,13 @@ def test_a_form_with_a_number_that_is_not_bounded_proves_nothing(field: str, bad
 
 @pytest.mark.parametrize("power", [-150, -60, 60, 150])
 def test_a_tail_does_not_depend_on_the_unit(power: int) -> None:
-    """Rough figures neither overflow nor underflow."""
-    one = row_tail(form(), 0)
+    """Nothing overflows or underflows."""
+    one = tail_of(form())
     unit_of = arb(10) ** power
     changes = {n: getattr(form(), n) * unit_of for n in ("constant", "bias_noise")}
     changes |= {n: getattr(form(), n)[0] * unit_of for n in ("coefficient", "noise")}
     changes["later"] = tuple(own * unit_of for own in form().later)
-    assert abs(row_tail(form(**changes), 0) - one) < 1e-9
+    assert abs(tail_of(form(**changes), 10.0**power) - one) < 1e-9
 
 
 def test_constraints_of_zeros_need_no_law() -> None:

@@ -140,7 +140,7 @@ def test_conditional_deviations_use_the_upper_ends_of_balls_and_keep_nan() -> No
 
 def known_alike(pair: Both) -> tuple[Known, fast.Known]:
     """What the fast path knows, in balls."""
-    _, theirs = pair.found
+    theirs = pair.known
     assert theirs is not None
     mean, deviation = first_law(pair.layers[0], pair.region.centre)
     moved = tuple(

@@ -15,7 +15,8 @@ from fedcert.check.projected.layers import RandomLayer, Unproven, deployed, own,
 from fedcert.check.projected.tails import MOST_CELLS, Projections
 from fedcert.progress import Tracker
 
-PRECISION = 64
+PRECISIONS = (64, 128, 256)
+"""Bits: what is not proved is tried again with more."""
 EXACT, CONDITIONAL, STATIC = 0, 1, 2
 
 
@@ -39,8 +40,17 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
 def _precisely(
     function: Callable[[Document, Sequence[int]], list[Proved]], document: Document, properties: Sequence[int]
 ) -> list[Proved]:
-    with ctx.workprec(PRECISION):
-        return function(document, properties)
+    """The best of what is proved with ever more bits, until all that is claimed is proved."""
+    found = dict.fromkeys(properties, Proved(0.0, 1.0))
+    open_ones = list(properties)
+    for bits in PRECISIONS:
+        with ctx.workprec(bits):
+            tried = function(document, open_ones)
+        found |= {p: found[p].tighter(own) for p, own in zip(open_ones, tried, strict=True)}
+        open_ones = [p for p in open_ones if not document.claim_follows(p, found[p])]
+        if not open_ones:
+            break
+    return list(found.values())
 
 
 def _direct(document: Document, properties: Sequence[int]) -> list[Proved]:
@@ -170,7 +180,16 @@ class _Witness:
             self._slopes("slope", p, 1),
             [self._floats(f"rate.{place}", p, 2 * self.widths[place]) for place in deep],
             [self._floats(f"mean_rate.{place}", p, self.widths[place]) for place in deep],
+            self._tails(p),
         )
+
+    def _tails(self, p: int) -> Array:
+        """λ, mean and deviation of each constraint; a network of one layer needs none."""
+        constraints = self.document.properties.d.shape[1]
+        if len(self.widths) == 1:
+            return np.zeros((constraints, 3))
+        names = ("tail.rate", "tail.centre", "tail.spread")
+        return np.stack([self._floats(name, p, constraints) for name in names], axis=-1)
 
     def chain(self, p: int, method: int) -> ChainChoices:
         """Those of the methods in which every ReLU is a line."""
@@ -185,5 +204,6 @@ class _Witness:
             self._signs(p),
             self._slopes("below", p, 0),
             self._slopes("slope", p, 0),
+            self._floats("step", p, self.document.properties.d.shape[1]),
             [self._floats(f"reference.{place}", p, self.widths[place]) for place in hidden],
         )

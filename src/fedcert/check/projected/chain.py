@@ -33,6 +33,7 @@ class ChainChoices:
         sign: of each hidden layer's neurons.
         below: slopes below the ReLUs.
         slope: slopes above them.
+        step: Δ of the cells that bound each constraint's tail.
         reference: the fixed activations.
     """
 
@@ -42,6 +43,7 @@ class ChainChoices:
     sign: Sequence[Array]
     below: Sequence[Array]
     slope: Sequence[Array]
+    step: Array
     reference: Sequence[Array]
 
 
@@ -151,8 +153,10 @@ class _Chain:
         shares = _combined(noise)
         factor = self.factor if depth else ONE
         tails = [
-            sure if sure is not None else factor * self.projections.tail(g + d, own)
-            for sure, g, d, own in zip(settled(self.region), constant, self.region.d, shares, strict=True)
+            sure if sure is not None else factor * self.projections.tail(g + d, own, arb(step))
+            for sure, g, d, own, step in zip(
+                settled(self.region), constant, self.region.d, shares, self.choices.step.tolist(), strict=True
+            )
         ]
         return tails, price
 

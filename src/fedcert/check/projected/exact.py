@@ -11,15 +11,8 @@ from fedcert.check.document import Array
 from fedcert.check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert.check.projected.inversion import Row, lower_tail
 from fedcert.check.projected.layers import RandomLayer, Unproven, largest, root, square_root, unit
-from fedcert.check.projected.moments import exponent, moments
+from fedcert.check.projected.moments import exponent
 from fedcert.check.projected.movement import Moved, movement
-
-TAIL_RATES = (1.0, 0.85, 1.2, 0.7, 1.5, 0.5)  # multiples of the rate that is best for a Gaussian
-LEAST_RATE, MOST_RATE = arb(0.1), arb(50)  # in units of 1 / deviation
-LEAST_UNIT = 1e-9  # of the constant: where hardly anything is random, any large rate will do
-SMALL_ENOUGH = 1e-18  # a tail that no other rate needs to improve
-WORTH_INVERTING = 1e-10
-HOPELESS = 6.0  # deviations below zero of a mean
 
 
 @dataclass(frozen=True)
@@ -40,9 +33,11 @@ class Region:
 
     @classmethod
     def of(cls, lower: Array, upper: Array, C: Array, d: Array) -> "Region":
-        """The property of a box [lower, upper]."""
-        low, high = exact(lower), exact(upper)
-        return cls((low + high) / 2, (high - low) / 2, exact(C), exact(d))
+        """The property of a box [lower, upper], from the float of the box that is nearest to its centre."""
+        middle = np.clip(lower + (upper - lower) / 2, lower, upper)
+        low, centre, high = exact(lower), exact(middle), exact(upper)
+        reach = [largest(b - m, m - a) for a, m, b in zip(low, centre, high, strict=True)]
+        return cls(centre, _array(reach), exact(C), exact(d))
 
     @property
     def decided(self) -> list[bool | None]:
@@ -66,6 +61,7 @@ class Choices:
         slope: slopes above them.
         rate: λ of their rows.
         mean_rate: λ of their means.
+        tails: for each constraint λ of its exponential moment, and about its mean and its deviation.
     """
 
     ranges: Array
@@ -76,6 +72,7 @@ class Choices:
     slope: Sequence[Array]
     rate: Sequence[Array]
     mean_rate: Sequence[Array]
+    tails: Array
 
 
 def width(failure: float) -> arb:
@@ -96,6 +93,7 @@ def violation(
     """
     if only is not None:
         region = replace(region, C=region.C[only : only + 1], d=region.d[only : only + 1])
+        choices = replace(choices, tails=choices.tails[only : only + 1])
     certain = [known for known in settled(region) if known is not None]
     if len(certain) == len(region.d):
         return certain, ZERO
@@ -124,7 +122,10 @@ def violation(
     form = replace(form, constant=form.constant + region.d)
     deep = (len(layers) - 2) * deviating[-1]
     price = price + constraints * ((2 * len(layers) - 1) * moving[-1] + deep)
-    tails = [s if s is not None else row_tail(form, r) for r, s in enumerate(settled(region))]
+    tails = [
+        known if known is not None else row_tail(form, r, *chosen)
+        for r, (known, chosen) in enumerate(zip(settled(region), choices.tails.tolist(), strict=True))
+    ]
     return tails, price
 
 
@@ -212,20 +213,19 @@ def _exponent(form: Form, r: int, rate: arb) -> arb | None:
     )
 
 
-def row_tail(form: Form, r: int) -> arb:
-    """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion."""
-    centre, spread = _rough(form, r)
-    if not (centre.is_finite() and spread.is_finite() and spread > 0):
-        return ONE
-    best, least = min(max((centre / spread).mid(), LEAST_RATE), MOST_RATE), ONE
-    unit = largest(spread, LEAST_UNIT * (1 + abs(form.constant[r])))
-    for factor in TAIL_RATES:
-        K = _exponent(form, r, (factor * best / unit).mid())
-        if K is not None:
-            least = min(least, K.exp().upper())
-        if least < SMALL_ENOUGH:
-            break
-    if least < WORTH_INVERTING or centre < -HOPELESS * spread:
+def row_tail(form: Form, r: int, rate: float, centre: float, spread: float) -> arb:
+    """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion.
+
+    Args:
+        form: the rows.
+        r: the row.
+        rate: λ of the exponential moment.
+        centre: about the mean of the row.
+        spread: about its deviation; 0 for no inversion.
+    """
+    K = _exponent(form, r, arb(rate))
+    least = ONE if K is None or not K.is_finite() else min(ONE, K.exp().upper())
+    if not spread > 0:
         return least
     last, *between = [own[r] for own in form.later] or [ZERO]
     reflected = square_root(sum((s * s for s in between), ZERO))
@@ -239,14 +239,5 @@ def row_tail(form: Form, r: int) -> arb:
         form.mean[r].tolist(),
         form.scale.tolist(),
     )
-    return largest(min(least, lower_tail(row, centre, spread).upper()), ZERO)
-
-
-def _rough(form: Form, r: int) -> tuple[arb, arb]:
-    """Mean and deviation of a form, roughly, as exact numbers: they only choose rates and steps."""
-    centre = form.constant[r]
-    variance = sum((own[r] * own[r] for own in form.later), form.bias_noise[r] * form.bias_noise[r])
-    for A, noise, mu, t in zip(form.coefficient[r], form.noise[r], form.mean[r], form.scale, strict=True):
-        first, second, spread = moments(mu, t)
-        centre, variance = centre + A * first, variance + A * A * spread + noise * noise * second
-    return centre.mid(), variance.mid().sqrt().mid()
+    found = lower_tail(row, arb(centre), arb(spread))
+    return largest(min(least, found.upper()), ZERO) if found.is_finite() else least

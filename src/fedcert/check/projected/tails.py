@@ -47,8 +47,14 @@ class Projections:
             return clients * tail(kappa)
         return tail(kappa) + (self._outside(clients) if self.cells else ZERO)
 
-    def tail(self, g: arb, deviations: Sequence[arb]) -> arb:
-        """An upper bound of Pr(Σ_i P_i ≤ −g)."""
+    def tail(self, g: arb, deviations: Sequence[arb], step: arb) -> arb:
+        """An upper bound of Pr(Σ_i P_i ≤ −g).
+
+        Args:
+            g: the distance.
+            deviations: s_i, or upper bounds of them.
+            step: Δ of the cells, any exact number > 0; of no account where there are none.
+        """
         clients = len(deviations)
         if not g > 0:
             return ONE
@@ -56,23 +62,29 @@ class Projections:
             return tail(g / total(deviations))
         if self.cells == 1:
             return clients * tail(g / sum(deviations, ZERO))
-        rest = g - clients * self.step(deviations)
+        if not step > 0:
+            return ONE
+        rest = g - clients * step
         bound = tail(rest / total(deviations)) + self._outside(clients)
-        if clients > MOST_COUNTED or bound < COUNTED_FROM:
+        if clients > MOST_COUNTED or bound < COUNTED_FROM or not self._few_cells(deviations, step):
             return bound
-        return min(bound.upper(), self._count(g, deviations).upper())
+        return min(bound.upper(), self._count(g, deviations, step).upper())
+
+    def _few_cells(self, deviations: Sequence[arb], step: arb) -> bool:
+        """Whether a step asks for hardly more cells than the widest projection is to be cut into."""
+        return bool(2 * REACH * largest(*deviations) < (self.cells + 2) * step)
 
     def _outside(self, clients: int) -> arb:
         """The mass below all cells, n Q(REACH)."""
         return clients * tail(arb(REACH))
 
-    def _count(self, g: arb, deviations: Sequence[arb]) -> arb:
+    def _count(self, g: arb, deviations: Sequence[arb], step: arb) -> arb:
         """1 − Σ over tuples with (Σ_i k_i) Δ ≥ −g of Π_i p_{i,k_i}."""
-        step, sums, lowest = self.step(deviations), arb_poly([1]), 0
+        sums, lowest = arb_poly([1]), 0
         for s in deviations:
             if s == 0:  # always in the cell [0, Δ)
                 continue
-            first = math.ceil(float_up(REACH * s / step))
+            first = math.ceil(float_up(REACH * s / step)) + 1
             edges = [k * step / s for k in range(-first, first + 1)]
             masses = [interval_mass(a, b) for a, b in pairwise(edges)]
             sums = sums * arb_poly([*masses, tail(edges[-1])])
