@@ -306,6 +306,13 @@ def half_space() -> bool:
     return bool((found == 1).all())
 
 
+def half_space_of_tiny_coefficients() -> bool:
+    """1e-160 a ≥ 0 for an output a of mean −1: (C t)² underflows, and nothing may be made of that."""
+    outputs = Rectified(full(-1.0, 1, 1), full(0.1, 1, 1), full(0.0, 1, 1))
+    found = bound._gaussian_tails(full(1e-160, 1, 1, 1), outputs, full(0.0, 1, 1))
+    return bool((found > 0.99).all())
+
+
 def violation_sum() -> bool:
     found = Violation(vector(1e-17).view(1, 1), vector(0.3)).probability.item()
     with precision(EXACT):
@@ -315,7 +322,7 @@ def violation_sum() -> bool:
 def concentrations() -> bool:
     u = 25 + 10 * uniform(stream(3, "u"), 300)
     truths = [accurate(lambda v=v: (-(arb(v) ** 2) / 2).exp()) for v in u.tolist()]
-    found = spread.concentration(u).tolist()
+    found = spread.concentration(u).upper.tolist()
     return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
 
 

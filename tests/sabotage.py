@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from fedcert import numerics
+from fedcert.enclosure import Enclosure, Operand, enclosed
+from fedcert.numerics import down
 
 
 def free(roundings: int, magnitude: Tensor) -> Tensor:
@@ -36,3 +38,13 @@ def everywhere(monkeypatch: pytest.MonkeyPatch, name: str, replacement: object) 
     for module in [m for key, m in sys.modules.items() if key.split(".")[0] == "fedcert"]:
         if getattr(module, name, None) is original:
             monkeypatch.setattr(module, name, replacement)
+
+
+def ignoring_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Squares that may underflow, and a quotient that rounds its divisor below zero."""
+    monkeypatch.setattr(Enclosure, "norm", lambda x: x.square().sum().sqrt())
+
+    def quotient(x: Enclosure, y: Operand) -> Enclosure:
+        return Enclosure.exactly(down(x.lower / down(enclosed(y).lower)))
+
+    monkeypatch.setattr(Enclosure, "__truediv__", quotient)

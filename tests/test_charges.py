@@ -21,13 +21,11 @@ from dataclasses import dataclass
 import charge_cases as cases
 import pytest
 import torch
-from sabotage import everywhere, uncharged, unmoved
+from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
-from fedcert import numerics
-from fedcert.certify import projected as certificates
-from fedcert.numerics import exp_up
-from fedcert.projected import bound, centre, chain, inversion, layers, rectified, relaxation, spread, tails
+from fedcert import enclosure, numerics
+from fedcert.projected import centre, chain, inversion, layers, rectified, relaxation, spread, tails
 from fedcert.rules import linear as linear_rule
 from fedcert.verifiers import linear as backward
 
@@ -72,8 +70,11 @@ def nothing_lost(roundings: int) -> float:
     return 0.0
 
 
-def exp_up_of_all(x: Tensor) -> Tensor:
-    return exp_up(x / (1 - 2.0**-50))
+def nothing_outward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither products nor sums of enclosures are rounded outward."""
+    uncharged(monkeypatch, "sum_down")
+    for name in ("down", "up"):
+        monkeypatch.setattr(enclosure, name, unmoved)
 
 
 def as_it_is(x: Tensor, roundings: int) -> Tensor:
@@ -136,11 +137,7 @@ CHARGES = [
         changed(relaxation, "SMALLEST_NORMAL", 0.0),
         cases.underflowing_lines,
     ),
-    Charge(
-        "projected.spread.concentration: 1 − 2^-50",
-        changed(spread, "exp_up", exp_up_of_all),
-        cases.concentrations,
-    ),
+    Charge("enclosure.square: down", changed(enclosure, "down", unmoved), cases.concentrations),
     Charge("projected.spread.noise_over_inputs: above", changed(spread, "above", as_it_is), cases.noise),
     Charge("projected.spread.rounded_centre: up", changed(spread, "up", unmoved), cases.covered_region),
     Charge("projected.centre.linear_form", changed(centre, "above", nothing_above), cases.linear_forms),
@@ -150,9 +147,10 @@ CHARGES = [
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
     Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
     Charge("projected.tails._convolve_down", changed(tails, "gamma", nothing_lost), cases.convolution),
-    Charge("projected.bound._gaussian_tails", without("_gaussian_tails"), cases.half_space),
-    Charge("certify.projected.lower_bound: down", changed(certificates, "down", unmoved), cases.complement),
-    Charge("projected.bound.probability: up", changed(bound, "up", unmoved), cases.violation_sum),
+    Charge("enclosure.mul and sum, in a half-space", nothing_outward, cases.half_space),
+    Charge("enclosure.sub: down, in 1 − V", changed(enclosure, "down", unmoved), cases.complement),
+    Charge("enclosure.add: up, in a sum of prices", changed(enclosure, "up", unmoved), cases.violation_sum),
+    Charge("enclosure.truediv: signs, near zero", ignoring_signs, cases.half_space_of_tiny_coefficients),
 ]
 
 

@@ -9,7 +9,9 @@ from problems import normal, uniform
 
 from fedcert.box import Box
 from fedcert.certify.lattice import lattice_log_mass
-from fedcert.gaussian import log_mass_lower, log_mass_upper, normal_tail_upper, tail_lower, tail_upper
+from fedcert.enclosure import Enclosure
+from fedcert.gaussian import log_mass_lower, log_mass_upper, tail_lower, tail_upper
+from fedcert.gaussian import tail as normal_tail
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.projected.tails import Cells, Limit, Product
 from fedcert.rules import LinearRule
@@ -30,11 +32,12 @@ def ends(generator: torch.Generator, *shape: int) -> tuple[torch.Tensor, torch.T
 
 def tails(generator: torch.Generator) -> Iterator[Verdict]:
     z = choice(generator, 1.0, 6.0, 36.0, 45.0, 1e-9, 1e-300) * uniform(generator, ROWS)
-    low, high, both = tail_lower(z).tolist(), tail_upper(z).tolist(), normal_tail_upper(-z).tolist()
+    low, high, both = tail_lower(z).tolist(), tail_upper(z).tolist(), normal_tail(-Enclosure.exactly(z))
     for k, own in enumerate(z.tolist()):
         truth, other = accurate(lambda own=own: tail(arb(own))), accurate(lambda own=own: tail(-arb(own)))
-        sound = below(low[k], truth) and above(high[k], truth) and above(both[k], other)
-        yield verdict(sound, f"Q({own.hex()})", low[k], high[k], both[k])
+        least, most = both.lower[k].item(), both.upper[k].item()
+        sound = below(low[k], truth) and above(high[k], truth) and below(least, other) and above(most, other)
+        yield verdict(sound, f"Q({own.hex()})", low[k], high[k], least, most)
 
 
 def intervals(generator: torch.Generator) -> Iterator[Verdict]:

@@ -156,7 +156,7 @@ def noises(generator: torch.Generator) -> Iterator[Verdict]:
     moved = Activations(delta, theta, delta * uniform(generator, 1, K).round(), layer, inputs)
     mean, deviation, bias = bounded(generator, 1, K), scales(generator, 1, K), scales(generator, 1, 1)
     found = [
-        concentration(u).item(),
+        concentration(u).upper.item(),
         noise_over_inputs(delta, r, u).item(),
         noise_over(moved, r, u).item(),
         conditional_deviation(r, bias, mean, deviation, u).item(),
