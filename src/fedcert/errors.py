@@ -38,7 +38,7 @@ class UnsupportedMass(FedcertError):
 
 
 class UnreadableFile(FedcertError):
-    """A file that is no safetensors file, or larger than the reader allows."""
+    """A file that is truncated, foreign, or larger than the reader allows."""
 
 
 class InvalidMessage(FedcertError):

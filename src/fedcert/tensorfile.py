@@ -64,7 +64,7 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
     """
     limits = limits or Limits()
     try:
-        content = _content(path, limits)
+        content = bytes_of(path, limits.file_bytes)
         header = _header(content, limits)
         metadata = header.pop(METADATA, {})
         _check_metadata(metadata)
@@ -105,15 +105,20 @@ def _in_order(content: bytes) -> bytes:
     return len(text).to_bytes(LENGTH, "little") + text + content[LENGTH + length :]
 
 
-def _content(path: Path, limits: Limits) -> bytes:
-    """All bytes of a regular file of allowed size; a pipe or a device is not waited for."""
+def bytes_of(path: Path, most: int) -> bytes:
+    """All bytes of a regular file; a pipe or a device is not waited for.
+
+    Args:
+        path: the file.
+        most: how many bytes it may hold.
+    """
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableFile("not a regular file")
-        if status.st_size > limits.file_bytes:
-            raise UnreadableFile(f"file: {status.st_size} bytes, more than {limits.file_bytes}")
-        return file.read(limits.file_bytes)
+        if status.st_size > most:
+            raise UnreadableFile(f"file: {status.st_size} bytes, more than {most}")
+        return file.read(most)
 
 
 def _header(content: bytes, limits: Limits) -> dict[str, Any]:

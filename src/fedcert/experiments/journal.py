@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from fedcert import atomic
-from fedcert.errors import FedcertError, OutputExists
+from fedcert.errors import FedcertError, OutputExists, UnreadableFile
+from fedcert.experiments.jsonfile import read_json
 
 UNFINISHED, COMPLETE = "unfinished", "complete"
 IDENTITY, RESULT = "config.json", "result.json"
@@ -179,6 +180,6 @@ def remove(path: Path) -> None:
 def _read(path: Path) -> object:
     """The content of a JSON file; None where there is none."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_json(path)
+    except UnreadableFile:
         return None
