@@ -1,8 +1,10 @@
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from damage import damaged
 
 from fedcert.errors import InvalidConfig
 from fedcert.experiments.config import PRESETS, RunConfig, load_config
@@ -100,10 +102,10 @@ BAD_VALUES: dict[str, list[Any]] = {
     "dataset": ["cifar", "", 3],
     "train_examples": [0, -1, 1.5],
     "test_examples": [0],
-    "clients": [0, -1, 2.5, "three"],
+    "clients": [0, -1, 2.5, "three", 2**53 + 1],
     "concentration": [0, -1.0, float("nan"), float("inf")],
     "hidden": ["0", "-3", "8,x", [8, 0], [1.5]],
-    "scale": [0, -1e-5, "-1", float("nan"), "nan", float("inf"), "large", None, [1.0]],
+    "scale": [0, -1e-5, "-1", float("nan"), "nan", float("inf"), "large", None, [1.0], 10**400],
     "rule": ["mode", "FedAvg", ""],
     "weights": ["random"],
     "trim": [-1, 0.5],
@@ -124,7 +126,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "mc_samples": [0],
     "attack_samples": [0, 1.5],
     "aggregate_samples": [0],
-    "seed": [-1, 0.5],
+    "seed": [-1, 0.5, 2**64],
     "device": [
         *["no-such-device", "", "cpu:-1"],
         *["meta"],
@@ -179,6 +181,43 @@ def test_an_unknown_key_is_refused_by_name(tmp_path: Path, key: str) -> None:
 def test_a_malformed_file_is_refused_by_its_path(tmp_path: Path, name: str, text: str) -> None:
     path = write(tmp_path, text, name)
     assert str(path) in refused(path, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"config": {"clients": 0, "seed": -1}}', "seed: Input should be greater than or equal to 0"),
+        ('{"config": {"clients": 0, "client": 3}}', "client: Extra inputs are not permitted (given 3)"),
+        ('{"config": {"clients": 0, "scale": 1' + "0" * 400 + "}}", "scale: a posterior scale is a number"),
+        ('{"config": {}, "config": {}}', "not readable as JSON (a name stands twice)"),
+        ('{"config": {"epsilon": NaN}}', "not readable as JSON (expected value at line 1 column 24)"),
+        ('{"config":' * 300, "not readable as JSON (recursion limit exceeded"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_the_file(tmp_path: Path, text: str, said: str) -> None:
+    path = write(tmp_path, text, "result.json")
+    message = refused(path, {"clients": 3})
+    assert message.startswith(f"{path}: {said}")
+    assert ";" not in message
+
+
+def test_whatever_is_in_a_result_it_is_a_configuration_or_named_in_one_line(tmp_path: Path) -> None:
+    config = RunConfig(data_dir=Path("somewhere")).model_dump(mode="json")
+    path, sound = tmp_path / "result.json", 0
+    for i in range(500):
+        content = damaged(config, Random(i))
+        path.write_bytes(b'{"config": ' + content + b"}" if i % 2 else content)
+        try:
+            load_config(path, {})
+            sound += 1
+        except InvalidConfig as error:
+            sound += str(error).startswith(f"{path}: ") and str(error).isprintable()
+    assert sound == 500
+
+
+def test_an_option_that_makes_no_sense_is_not_blamed_on_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"config": {"seed": 3}}', "result.json")
+    assert refused(path, {"seed": -1}).startswith("seed: ")
 
 
 def test_bytes_that_are_no_text_are_refused_by_their_path(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The configuration of a run; `--preset paper` is the paper's protocol."""
 
-import json
+import reprlib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,15 +14,15 @@ from pydantic import (
     Field,
     FiniteFloat,
     NonNegativeFloat,
-    NonNegativeInt,
     PositiveFloat,
-    PositiveInt,
     ValidationError,
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
-from fedcert.errors import InvalidConfig
+from fedcert.errors import InvalidConfig, UnreadableFile
+from fedcert.experiments.jsonfile import read_json
 from fedcert.federation import RuleName, WeightsName
 from fedcert.laws import LARGEST, SMALLEST
 from fedcert.training.bayes_by_backprop import BayesByBackprop
@@ -30,6 +31,8 @@ DIGITS_EPOCHS = 50
 EventsName = Literal["paper-box", "box", "projected"]
 Kind = Literal["local", "transported", "direct"]
 Scale = float | Literal["learned"]
+Natural = Annotated[int, Field(ge=0, le=2**53)]  # a count that is exact as a float, too
+Positive = Annotated[int, Field(ge=1, le=2**53)]
 PRESETS: dict[str, dict[str, Any]] = {"paper": {"scale": 1e-5, "events": ("paper-box",)}}
 """Settings under a name: the paper fixes the posterior scale and knows one family of events."""
 
@@ -48,7 +51,7 @@ def _scale(value: object) -> object:
     """A posterior scale is a positive number or the word 'learned'."""
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0.0
     if value != "learned" and not SMALLEST <= number <= LARGEST:
         raise ValueError(f"a posterior scale is a number in [{SMALLEST}, {LARGEST}] or 'learned'")
@@ -62,16 +65,16 @@ class RunConfig(BaseModel):
 
     dataset: Literal["digits", "mnist", "fashion-mnist"] = "digits"
     data_dir: Path | None = None
-    train_examples: PositiveInt = 12_000
-    test_examples: PositiveInt = 2_000
-    clients: PositiveInt = 3
+    train_examples: Positive = 12_000
+    test_examples: Positive = 2_000
+    clients: Positive = 3
     concentration: PositiveFloat = 10.0
-    hidden: Annotated[tuple[PositiveInt, ...], BeforeValidator(_split)] = (64,)
+    hidden: Annotated[tuple[Positive, ...], BeforeValidator(_split)] = (64,)
     training: BayesByBackprop = BayesByBackprop()
     scale: Annotated[Scale, BeforeValidator(_scale)] = "learned"
     rule: RuleName = "fedavg"
     weights: Annotated[WeightsName | tuple[FiniteFloat, ...], BeforeValidator(_weights)] = "uniform"
-    trim: NonNegativeInt = 1
+    trim: Natural = 1
     server_rate: NonNegativeFloat = 1.0
     events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = (
         "paper-box",
@@ -83,7 +86,7 @@ class RunConfig(BaseModel):
         "transported",
         "direct",
     )
-    properties: PositiveInt = 50
+    properties: Positive = 50
     epsilon: NonNegativeFloat = 1e-3
     margin: FiniteFloat = 0.0
     gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split), Field(min_length=1)] = (
@@ -93,14 +96,14 @@ class RunConfig(BaseModel):
         6.0,
         7.0,
     )
-    centers: PositiveInt = 200
-    cells: PositiveInt = 8
-    budget: PositiveInt = 20_000
+    centers: Positive = 200
+    cells: Positive = 8
+    budget: Positive = 20_000
     screen: bool = True
-    mc_samples: PositiveInt = 300
-    attack_samples: PositiveInt = 300
-    aggregate_samples: PositiveInt = 3_000
-    seed: NonNegativeInt = 0
+    mc_samples: Positive = 300
+    attack_samples: Positive = 300
+    aggregate_samples: Positive = 3_000
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     device: str = "cpu"
 
     @model_validator(mode="before")
@@ -133,30 +136,48 @@ def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None
     """
     if preset is not None and preset not in PRESETS:
         raise InvalidConfig(f"preset: known are {', '.join(PRESETS)} (given {preset!r})")
-    return make_config(PRESETS.get(preset or "", {}) | ({} if path is None else _read(path)) | overrides)
+    read = {} if path is None else _read(path)
+    origin = dict.fromkeys(read.keys() - overrides.keys(), f"{path}: ")
+    return make_config(PRESETS.get(preset or "", {}) | read | overrides, origin)
 
 
-def make_config(values: dict[str, Any]) -> RunConfig:
+def make_config(values: dict[str, Any], origin: Mapping[str, str] | None = None) -> RunConfig:
     """The configuration with these settings; what is wrong is named.
 
     Args:
         values: settings by name.
+        origin: what to say before the names of settings that come from a file.
     """
+    origin = origin or {}
     try:
         return RunConfig.model_validate(values)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc'][:2]))}: {problem['msg'].removeprefix('Value error, ')}"
-            f" (given {problem['input']!r})"
-            for problem in error.errors()
-        )
-        raise InvalidConfig(problems) from error
+        problems = [origin.get(str(p["loc"][0]), "") + complaint(p, depth=2) for p in error.errors()]
+        raise InvalidConfig("; ".join(problems)) from error
+
+
+def complaint(problem: ErrorDetails, depth: int) -> str:
+    """Where something is wrong, and what, in one line of moderate length.
+
+    Args:
+        problem: what pydantic found.
+        depth: of names that say where; deeper ones tell the members of a union apart.
+    """
+    names = [str(name) if str(name).isprintable() else ascii(name) for name in problem["loc"][:depth]]
+    place = f"{'.'.join(name[:80] for name in names)}: " if names else ""
+    given = problem["input"]
+    shown = "" if isinstance(given, dict | list) else f" (given {reprlib.repr(given)})"
+    return f"{place}{problem['msg'].removeprefix('Value error, ')}{shown}"
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
-        values = json.loads(text) if path.suffix == ".json" else {"config": tomllib.loads(text)}
+        if path.suffix == ".json":
+            values = read_json(path)
+        else:
+            values = {"config": tomllib.loads(path.read_text(encoding="utf-8"))}
+    except UnreadableFile as error:
+        raise InvalidConfig(str(error)) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidConfig(f"{path}: not a readable configuration ({error})") from error
     if not isinstance(values, dict) or not isinstance(values.get("config"), dict):
