@@ -25,6 +25,12 @@ def test_moments_are_those_of_sampled_cells(gamma: float, n_w: int) -> None:
     assert masses.std(ddof=1) == pytest.approx(deviation_of_mass(gamma, n_w), rel=0.15)
 
 
+def test_a_network_of_any_size_has_moments() -> None:
+    for n_w in (10**6, 10**12, 10**30, 2**159):
+        assert 0 <= expected_mass(6.0, n_w) <= 1
+        assert 0 <= deviation_of_mass(6.0, n_w) <= 1
+
+
 def test_the_second_moment_is_exact_where_it_is_known() -> None:
     assert second_moment_of_tail(0.0) == pytest.approx(1.0)  # an empty box: the tail is everything
 

@@ -10,6 +10,7 @@ from fedcert.experiments.report.table import Column, Spread
 
 EVENTS = ("paper-box", "box", "projected")
 LAW_NAMES = {"pog": "PoG", "fedavg": "FedAvg"}
+LEAST = 1e-100  # quotients by less may overflow
 SYMBOLS = {"local": "L^loc", "transported": "L^tr", "direct": "L^dir"}
 
 
@@ -44,6 +45,19 @@ def spread(values: Iterable[float]) -> Spread | None:
     if not known:
         return None
     return Spread(fmean(known), stdev(known) if len(known) > 1 else None, len(known))
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """The quotient of two numbers ≥ 0; None where the whole is nothing, or next to nothing.
+
+    Args:
+        part: the dividend.
+        whole: the divisor.
+
+    >>> ratio(3.0, 4.0), ratio(3.0, 0.0), ratio(3.0, 5e-324)
+    (0.75, None, None)
+    """
+    return part / whole if whole >= LEAST else None
 
 
 def accuracy(rule: str) -> Measure:
@@ -81,7 +95,7 @@ def retention(events: str, rule: str = "fedavg") -> Measure:
 
     def of(cell: Cell) -> float | None:
         part, whole = transported.of(cell), direct.of(cell)
-        return None if part is None or not whole else 100 * part / whole
+        return None if part is None or whole is None else ratio(100 * part, whole)
 
     return Measure(Column("L^tr / L^dir (%)"), of)
 

@@ -42,7 +42,7 @@ def deviation_of_mass(gamma: float, n_w: int) -> float:
     """The standard deviation of the mass over draws of the centre.
 
     With m = E(1 − t) and v = Var t, E mass² = (m² + v)^n_w, so that the variance is
-    (E mass)² · [(1 + v/m²)^n_w − 1].
+    (E mass)² · (e^x − 1) = (E mass)² e^x · (1 − e^−x) with x = n_w log(1 + v/m²), which may be large.
 
     Args:
         gamma: half-width of the box, in deviations.
@@ -50,8 +50,8 @@ def deviation_of_mass(gamma: float, n_w: int) -> float:
     """
     tail = math.erfc(gamma / 2)
     variance = second_moment_of_tail(gamma) - tail**2
-    relative = math.expm1(n_w * math.log1p(variance / (1 - tail) ** 2))
-    return expected_mass(gamma, n_w) * math.sqrt(relative)
+    x = n_w * math.log1p(variance / (1 - tail) ** 2)
+    return math.exp(n_w * math.log1p(-tail) + x / 2) * math.sqrt(-math.expm1(-x))
 
 
 def second_moment_of_tail(gamma: float) -> float:

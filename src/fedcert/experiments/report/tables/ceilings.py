@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fedcert.experiments.report import paper
 from fedcert.experiments.report.cells import Cell
-from fedcert.experiments.report.measures import bound, estimate, spread
+from fedcert.experiments.report.measures import bound, estimate, ratio, spread
 from fedcert.experiments.report.sampled_cell import deviation_of_mass, expected_mass, weights_of
 from fedcert.experiments.report.table import Column, Spread, Table, Value
 
@@ -51,11 +51,11 @@ def _row(architecture: str, hidden: Sequence[int], cells: Sequence[Cell]) -> tup
 
 def _share(architecture: str, cells: Sequence[Cell]) -> Spread | None:
     direct, accepted = bound("direct", "fedavg", "paper-box"), estimate("mc-ibp", "fedavg")
-    values = [
-        100 * certified / share
+    return spread(
+        share
         for cell in cells
         if cell.architecture == architecture
         and (certified := direct.of(cell)) is not None
-        and (share := accepted.of(cell))
-    ]
-    return spread(values) if values else None
+        and (sampled := accepted.of(cell)) is not None
+        and (share := ratio(100 * certified, sampled)) is not None
+    )

@@ -14,7 +14,7 @@ from fedcert.experiments.report.grouping import (
     heading,
     spread_table,
 )
-from fedcert.experiments.report.measures import EVENTS, bound, retention, spread
+from fedcert.experiments.report.measures import EVENTS, bound, ratio, retention, spread
 from fedcert.experiments.report.paper import PaperRow
 from fedcert.experiments.report.table import Column, Table, Value
 
@@ -61,8 +61,7 @@ def ratio_of_means(cells: Sequence[Cell], events: str) -> float | None:
         for cell in cells
         if (part := transported.of(cell)) is not None and (whole := direct.of(cell)) is not None
     ]
-    total = sum(whole for _, whole in known)
-    return 100 * sum(part for part, _ in known) / total if total else None
+    return ratio(100 * sum((part for part, _ in known), 0.0), sum((whole for _, whole in known), 0.0))
 
 
 def _row(place: list[str], cells: Sequence[Cell], rows: Sequence[PaperRow]) -> tuple[Value, ...] | None:

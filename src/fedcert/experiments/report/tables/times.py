@@ -7,7 +7,7 @@ from fedcert.experiments.grid.job import TRAINING as TRAINED
 from fedcert.experiments.report import paper
 from fedcert.experiments.report.cells import Cell
 from fedcert.experiments.report.grouping import ARCHITECTURE, CLIENTS, DATASET, SCALE, heading, spread_table
-from fedcert.experiments.report.measures import EVENTS, Measure, proving, stage
+from fedcert.experiments.report.measures import EVENTS, Measure, proving, ratio, stage
 from fedcert.experiments.report.table import Column, Table
 
 TRAINING = stage("Training (s)", "data", "training", "properties")
@@ -64,7 +64,7 @@ def speed_up(cell: Cell) -> float | None:
     if theirs is None or claims is None:
         return None
     ours = claims + sum(part.of(cell) or 0.0 for part in (TRAINING, MESSAGES, SAMPLING))
-    return theirs / ours if ours else None
+    return ratio(theirs, ours)
 
 
 def federation(cell: Cell) -> str:
