@@ -4,8 +4,11 @@ import math
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.report.cells import Cell, cell_of
+from fedcert.experiments.report.images import input_image
 
 EVENTS = ("paper-box", "box", "projected")
 CONCENTRATIONS = (0.5, 0.6, 0.7, 0.9, 1.0, 2.0, 5.0, 7.0, 10.0)
@@ -46,14 +49,16 @@ def summary(**settings: Any) -> dict[str, Any]:
         if events in config.events
     ]
     estimates = [
-        {"name": name, "rule": rule, "value": value, "samples": 300}
+        {"name": name, "rule": rule, "value": value, "samples": 300, "confidence_interval": [0.0, 1.0]}
         for rule in ("fedavg", "pog")
         for name, value in (("mc-ibp", safe / (1 + (scale / 0.05) ** 2)), ("attack-survival", safe))
     ]
     return {
         "fedcert": "0.1.0",
         "config": config.model_dump(mode="json"),
-        "clients": [],
+        "clients": [
+            {"client": f"client-{i}", "examples": 30, "digest": f"{i:064x}"} for i in range(config.clients)
+        ],
         "refused": {},
         "accuracy": safe - 0.1,
         "accuracy_by_rule": {"fedavg": safe - 0.1, "pog": safe - 0.1},
@@ -67,7 +72,22 @@ def summary(**settings: Any) -> dict[str, Any]:
             "certification": sum(row["seconds"] for row in rows),  # type: ignore[misc]
             "estimates": 2.0 * wide,
         },
+        "histograms": None,
     }
+
+
+def properties(of: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content of the properties.json beside a result.json: properties that are all alike."""
+    entry = {
+        "label": 3,
+        "image": input_image(np.zeros(4), (2, 2)),
+        "bounds": [
+            {key: row[key] for key in ("claim", "rule", "events", "lower", "upper")} for row in of["summary"]
+        ],
+        "survival": {"fedavg": 0.5},
+        "attacked": False,
+    }
+    return [entry] * of["config"]["properties"]
 
 
 def cell(**settings: Any) -> Cell:

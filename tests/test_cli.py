@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from report_samples import result
 
 from fedcert.cli import main
+from fedcert.experiments.output import write_summary
 
 TINY = """
 train-examples = 400
@@ -302,6 +304,35 @@ def test_a_failed_job_is_told_at_the_end_and_the_others_are_reported(
     assert "fewer properties" in said.err
     assert "1 jobs, 1 federations" in said.out
     assert (workplace / "runs" / "mine" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "result.json",
+            '"lower": ',
+            '"lower": 7',
+            "summary.0.lower: Input should be less than or equal to 1",
+        ),
+        ("properties.json", '"label": ', '"label": -', "0.label: Input should be"),
+        ("properties.json", "[", "", "not readable as JSON"),
+    ],
+)
+def test_a_damaged_result_is_one_line_that_names_file_and_field(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    old: str,
+    new: str,
+    said: str,
+) -> None:
+    write_summary(result(), Path())
+    text = Path(name).read_text(encoding="utf-8")
+    Path(name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert fedcert(monkeypatch, "report", ".") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"fedcert: {name}: {said}")
 
 
 def test_a_report_needs_results(

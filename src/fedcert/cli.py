@@ -133,7 +133,7 @@ def _notify(text: str) -> None:
     print(f"fedcert: {text}", file=sys.stderr)
 
 
-def _show(summary: dict[str, Any], folder: Path) -> None:
+def _show(summary: Any, folder: Path) -> None:
     """The table of a run, and where its report is."""
     from rich.console import Console
 

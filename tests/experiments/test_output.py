@@ -12,12 +12,13 @@ import torch
 import fedcert
 from fedcert import atomic
 from fedcert.check import check
-from fedcert.errors import CannotWrite, DataError, OutputExists, UnreadableFile
+from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.experiments.config import RunConfig, load_config
 from fedcert.experiments.journal import PARTS, Format, Once
-from fedcert.experiments.output import carry_out, check_output, identity_of, read_properties, read_summary
+from fedcert.experiments.output import carry_out, check_output, identity_of
 from fedcert.experiments.parts import certificate_file
 from fedcert.experiments.report.page import run_page
+from fedcert.experiments.result import read_properties, read_summary
 from fedcert.experiments.run import RunResult, run
 from fedcert.message import Message
 
@@ -150,7 +151,7 @@ def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, resu
 
 
 def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, result: RunResult) -> None:
-    entries = read_properties(folder)
+    entries = read_properties(folder, read_summary(folder))
     assert [entry["label"] for entry in entries] == result.inputs.label.tolist()
     assert all(entry["image"].startswith("data:image/png;base64,") for entry in entries)
     for i, entry in enumerate(entries):
@@ -167,18 +168,9 @@ def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, 
     assert [sum(counts) for counts in histograms] == [message.examples for message in result.messages]
 
 
-@pytest.mark.parametrize("content", [None, "", "[{", b"\xff"])
-def test_properties_that_cannot_be_read_are_named(tmp_path: Path, content: str | bytes | None) -> None:
-    if content is not None:
-        (tmp_path / "properties.json").write_bytes(
-            content if isinstance(content, bytes) else content.encode()
-        )
-    with pytest.raises(UnreadableFile, match=r"properties.json.*run it again"):
-        read_properties(tmp_path)
-
-
 def test_the_report_can_be_written_again_from_the_folder(folder: Path, result: RunResult) -> None:
-    again = run_page(read_summary(folder), read_properties(folder))
+    summary = read_summary(folder)
+    again = run_page(summary, read_properties(folder, summary))
     assert (folder / "report.html").read_text(encoding="utf-8") == again
 
 

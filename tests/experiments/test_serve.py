@@ -7,7 +7,8 @@ import pytest
 from fedcert.errors import InvalidMessage, OutputExists, TooFewClients
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import Once
-from fedcert.experiments.output import carry_out, identity_of, read_summary
+from fedcert.experiments.output import carry_out, identity_of
+from fedcert.experiments.result import read_summary
 from fedcert.experiments.run import RunResult, run
 from fedcert.experiments.serve import Server
 from fedcert.rules import WeightedAverage

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -21,6 +21,7 @@ from fedcert.check.document import Document
 from fedcert.digest import digest
 from fedcert.experiments.report.grid_sheets import federations, overview, typical
 from fedcert.experiments.report.job import Job
+from fedcert.experiments.result import Summary
 from fedcert.progress import Tracker
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ def progress_bars(console: Console) -> Iterator[Tracker]:
         yield track
 
 
-def summary_table(summary: dict[str, Any]) -> Table:
+def summary_table(summary: Summary) -> Table:
     """The certificates of a run, beside accuracy and MC–IBP.
 
     Args:
@@ -71,6 +72,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         table.add_column(name, no_wrap=True)
     for name in ("certified, %", "MC–IBP", "attack", "s"):
         table.add_column(name, justify="right", no_wrap=True)
+    estimates: dict[tuple[str, str | None], float]
     estimates = {(e["name"], e["rule"]): e["value"] for e in summary["estimates"]}
     for row in summary["summary"]:
         rule = row["rule"] if row["claim"] != "local" else None  # local speaks of no deployed model
@@ -176,7 +178,7 @@ def exact_bounds(lower: float, upper: float | None) -> str:
     return repr(lower) if upper is None else f"[{lower!r}, {upper!r}]"
 
 
-def participants(summary: dict[str, Any]) -> str:
+def participants(summary: Summary) -> str:
     """How many clients took part, and of how many.
 
     Args:

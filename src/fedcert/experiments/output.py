@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from fedcert import __version__, atomic
-from fedcert.errors import CannotWrite, FedcertError, OutputExists, UnreadableFile
+from fedcert.errors import CannotWrite, FedcertError, OutputExists
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import PARTS, PROPERTIES, RESULT, Journal, Once, publish
 from fedcert.experiments.report.images import input_image
 from fedcert.experiments.report.page import run_page
+from fedcert.experiments.result import Participant, Property, Summary, read_summary
 from fedcert.experiments.run import RunResult
 from fedcert.message import Message
 
@@ -30,7 +31,7 @@ def carry_out(
     identity: dict[str, Any],
     overwrite: bool = False,
     notify: Callable[[str], None] = say_nothing,
-) -> dict[str, Any]:
+) -> Summary:
     """Do the work of a run in its folder, or what is left of it; the content of result.json.
 
     Work that was killed goes on where it stopped, if it has the same identity. An error in the input
@@ -94,37 +95,21 @@ def write_summary(result: RunResult, folder: Path) -> None:
     atomic.write(folder / RESULT, json.dumps(summary, indent=2) + "\n")
 
 
-def read_summary(folder: Path) -> dict[str, Any]:
-    """The content of result.json."""
-    summary: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    return summary
-
-
-def read_properties(folder: Path) -> list[dict[str, Any]]:
-    """The content of properties.json."""
-    try:
-        properties: list[dict[str, Any]] = json.loads((folder / PROPERTIES).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnreadableFile(
-            f"{folder / PROPERTIES}: not the properties of a run ({error}): run it again"
-        ) from error
-    return properties
-
-
-def taking_part(message: Message) -> dict[str, Any]:
+def taking_part(message: Message) -> Participant:
     """A client in result.json, with the digest that certificates name its message by."""
     return {"client": message.client, "examples": message.examples, "digest": message.digest}
 
 
-def summarise(result: RunResult) -> dict[str, Any]:
+def summarise(result: RunResult) -> Summary:
     """The content of result.json."""
-    config = result.config
+    config, identity = result.config, identity_of(result.config)
     return {
-        **identity_of(config),
+        "fedcert": identity["fedcert"],
+        "config": identity["config"],
         "clients": [taking_part(message) for message in result.messages],
         "refused": dict(result.refused),
         "accuracy": result.accuracy[config.rule],
-        "accuracy_by_rule": result.accuracy,
+        "accuracy_by_rule": dict(result.accuracy.items()),
         "summary": [
             {
                 "claim": certificate.claim.kind,
@@ -152,7 +137,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
     }
 
 
-def describe_properties(result: RunResult) -> list[dict[str, Any]]:
+def describe_properties(result: RunResult) -> list[Property]:
     """The content of properties.json: what there is to see of each property."""
     survival = {e.rule: e for e in result.estimates if e.name == "attack-survival"}
     inputs = result.inputs.to("cpu")

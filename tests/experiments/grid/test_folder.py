@@ -1,8 +1,11 @@
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from report_samples import files, result
 from small_grids import tiny
 
 from fedcert import __version__
@@ -17,15 +20,20 @@ def folder(tmp_path: Path) -> GridFolder:
     return GridFolder(tmp_path)
 
 
-def put(folder: GridFolder, content: object) -> None:
-    path = folder.job(tiny()) / "result.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+SUMMARY, PROPERTIES = files(replace(result(), config=tiny().config))
+
+
+def put(folder: GridFolder, summary: object, properties: object = PROPERTIES) -> None:
+    path = folder.job(tiny())
+    path.mkdir(parents=True)
+    for name, content in (("result.json", summary), ("properties.json", properties)):
+        text = content if isinstance(content, str) else json.dumps(content)
+        (path / name).write_text(text, encoding="utf-8")
 
 
 def test_a_job_is_done_when_it_has_its_result(folder: GridFolder) -> None:
     assert not folder.done(tiny())
-    put(folder, {"fedcert": __version__, "config": tiny().config.model_dump(mode="json")})
+    put(folder, SUMMARY)
     assert folder.done(tiny())
     assert folder.done(tiny(data_dir="elsewhere"))
 
@@ -36,15 +44,23 @@ def test_a_job_is_done_when_it_has_its_result(folder: GridFolder) -> None:
         "{",
         [],
         {},
-        {"fedcert": __version__},
-        {"config": tiny().config.model_dump(mode="json")},
-        {"fedcert": __version__, "config": 3},
-        {"fedcert": "0.0.0", "config": tiny().config.model_dump(mode="json")},
-        {"fedcert": __version__, "config": tiny(seed=1).config.model_dump(mode="json")},
+        {"fedcert": __version__, "config": SUMMARY["config"]},
+        {key: value for key, value in SUMMARY.items() if key != "fedcert"},
+        {key: value for key, value in SUMMARY.items() if key != "histograms"},
+        SUMMARY | {"config": 3},
+        SUMMARY | {"accuracy": 2.0},
+        SUMMARY | {"fedcert": "0.0.0"},
+        SUMMARY | {"config": tiny(seed=1).config.model_dump(mode="json")},
     ],
 )
 def test_another_result_is_not_its_own(folder: GridFolder, content: object) -> None:
     put(folder, content)
+    assert not folder.done(tiny())
+
+
+@pytest.mark.parametrize("properties", ["{", [], PROPERTIES[:1], [{**PROPERTIES[0], "bounds": []}] * 2])
+def test_a_job_whose_properties_are_damaged_is_not_done(folder: GridFolder, properties: Any) -> None:
+    put(folder, SUMMARY, properties)
     assert not folder.done(tiny())
 
 

@@ -88,6 +88,14 @@ def test_a_rule_of_which_nothing_is_proven_is_reported_as_such() -> None:
     assert "Nothing is proven" in Page(rendered(unproven())).text
 
 
+def test_a_run_without_claims_has_a_page_of_everything_else() -> None:
+    run = replace(result(), certificates=[])
+    text = Page(rendered(run)).text
+    assert "Nothing is proven" in text
+    assert "1 of 2" in text  # attacks
+    assert "</html>" in grid_page([Job(*files(run)), job(seed=1)], [], [], "")
+
+
 def unproven() -> RunResult:
     """A median has no projected events but local ones; its neighbours have."""
     run = result(rule="median")

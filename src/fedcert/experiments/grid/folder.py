@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from fedcert import __version__, atomic
-from fedcert.errors import CannotWrite, InvalidConfig
+from fedcert.errors import CannotWrite, InvalidConfig, UnreadableFile
 from fedcert.experiments.grid.job import ELSEWHERE, Job
-from fedcert.experiments.journal import RESULT, Format, find_or_make
+from fedcert.experiments.journal import Format, find_or_make
+from fedcert.experiments.result import read_properties, read_summary
 
 T = TypeVar("T")
 ERROR = "error.txt"
@@ -48,13 +49,14 @@ class GridFolder:
         return self.path / "jobs" / job.name
 
     def done(self, job: Job) -> bool:
-        """Whether a job has its result, made by this version of fedcert."""
+        """Whether a job has its whole result, made by this version of fedcert."""
         try:
-            summary = json.loads((self.job(job) / RESULT).read_text(encoding="utf-8"))
-            config = {key: value for key, value in summary["config"].items() if key not in ELSEWHERE}
-            return bool(summary["fedcert"] == __version__ and config == job.identity)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            summary = read_summary(self.job(job))
+            read_properties(self.job(job), summary)
+        except UnreadableFile:
             return False
+        config = {key: value for key, value in summary["config"].items() if key not in ELSEWHERE}
+        return summary["fedcert"] == __version__ and config == job.identity
 
     def trained(self, job: Job) -> bool:
         """Whether all clients that a job needs are trained."""

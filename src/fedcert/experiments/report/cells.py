@@ -1,16 +1,13 @@
-"""The cells of a grid: one federation each, read from the result.json files of its jobs."""
+"""The cells of a grid: one federation each, from the contents of the jobs' result.json files."""
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
-from fedcert.errors import DataError, UnreadableFile
-from fedcert.experiments.journal import RESULT
+from fedcert.experiments.result import Summary, claim_of
 
-JOBS = "jobs"
 Scale = float | Literal["learned"]
 Bound = tuple[str, str, str]  # claim, rule, events
 Sampled = tuple[str, str]  # name, rule
@@ -58,17 +55,16 @@ class Cell:
         return "-".join(map(str, self.hidden)) or "linear"
 
 
-def read_cells(folders: Sequence[Path]) -> list[Cell]:
-    """Every federation found in the folders of grids and runs, in the order of their settings.
+def cells_of(summaries: Iterable[Summary]) -> list[Cell]:
+    """Every federation of some runs, in the order of their settings.
 
-    Runs of one federation with other events are merged. A job that is in two folders counts once.
+    Runs of one federation with other events are merged. A job that was done twice counts once.
 
     Args:
-        folders: each the folder of a grid, or of one run.
+        summaries: the contents of their result.json files.
     """
     cells: dict[str, Cell] = {}
-    for path in (path for folder in folders for path in results(folder)):
-        cell = read_cell(path)
+    for cell in map(cell_of, summaries):
         identity = _identity(cell)
         cells[identity] = _merged(cells[identity], cell) if identity in cells else cell
     return sorted(cells.values(), key=lambda cell: (order(cell), _identity(cell)))
@@ -82,64 +78,29 @@ def order(cell: Cell) -> tuple[object, ...]:
     return shape, dataset, cell.dataset, cell.clients, cell.concentration, scale, cell.seed
 
 
-def read_cell(path: Path) -> Cell:
-    """What one result.json says.
-
-    Args:
-        path: the file.
-    """
-    try:
-        return cell_of(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise UnreadableFile(
-            f"{path}: not the result of a run ({problem}); remove it, or repeat the run"
-        ) from error
-
-
-def cell_of(summary: Mapping[str, Any]) -> Cell:
+def cell_of(summary: Summary) -> Cell:
     """The cell that the content of a result.json describes.
 
     Args:
-        summary: see `fedcert.experiments.output.summarise`.
+        summary: the content.
     """
-    config, rows = dict(summary["config"]), summary["summary"]
-    claims = {(str(row["claim"]), str(row["rule"]), str(row["events"])): row for row in rows}
-    scale = config["scale"]
+    config = summary["config"]
+    claims = {claim_of(row): row for row in summary["summary"]}
     return Cell(
         config=config,
-        dataset=str(config["dataset"]),
-        hidden=tuple(int(width) for width in config["hidden"]),
-        clients=int(config["clients"]),
-        concentration=float(config["concentration"]),
-        scale=scale if scale == "learned" else float(scale),
-        seed=int(config["seed"]),
-        accuracy=_numbers(summary["accuracy_by_rule"].items(), _probability),
-        lower=_numbers(((claim, row["lower"]) for claim, row in claims.items()), _probability),
-        upper=_numbers(((claim, row["upper"]) for claim, row in claims.items()), _probability),
-        seconds=_numbers(((claim, row["seconds"]) for claim, row in claims.items()), float),
-        estimates=_numbers(
-            (((str(row["name"]), str(row["rule"])), row["value"]) for row in summary["estimates"]),
-            _probability,
-        ),
-        timings=_numbers(summary["timings"].items(), float),
+        dataset=config["dataset"],
+        hidden=tuple(config["hidden"]),
+        clients=config["clients"],
+        concentration=config["concentration"],
+        scale=config["scale"],
+        seed=config["seed"],
+        accuracy=summary["accuracy_by_rule"],
+        lower={claim: row["lower"] for claim, row in claims.items()},
+        upper={claim: row["upper"] for claim, row in claims.items() if row["upper"] is not None},
+        seconds={claim: row["seconds"] for claim, row in claims.items()},
+        estimates={(row["name"], row["rule"]): row["value"] for row in summary["estimates"]},
+        timings=summary["timings"],
     )
-
-
-def results(folder: Path) -> Iterator[Path]:
-    """The result.json files of a run, or of the jobs of a grid.
-
-    Args:
-        folder: of either.
-    """
-    if (folder / RESULT).is_file():
-        yield folder / RESULT
-    found = sorted((folder / JOBS).glob(f"*/{RESULT}"))
-    yield from found
-    if not found and not (folder / RESULT).is_file():
-        raise DataError(
-            f"{folder}: no results there: give the folder of a run, or of a grid with finished jobs"
-        )
 
 
 def _identity(cell: Cell) -> str:
@@ -166,13 +127,3 @@ def _merged(first: Cell, second: Cell) -> Cell:
             stage: max(first.timings.get(stage, 0.0), second.timings.get(stage, 0.0)) for stage in stages
         },
     )
-
-
-def _numbers(items: Iterable[tuple[Any, Any]], kind: Callable[[Any], float]) -> dict[Any, float]:
-    return {key: kind(value) for key, value in items if value is not None}
-
-
-def _probability(value: Any) -> float:
-    if not 0 <= (number := float(value)) <= 1:
-        raise ValueError(f"{value} is no probability")
-    return number

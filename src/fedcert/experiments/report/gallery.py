@@ -7,15 +7,14 @@ from typing import Any
 
 from fedcert.experiments.report.job import (
     Bounds,
-    Entry,
     Job,
-    Summary,
     bounds,
     claim_name,
     distinct,
     setting,
     strongest,
 )
+from fedcert.experiments.result import Property, Summary
 
 MOST = 48  # cards of a grid
 HARDEST = 0.75  # the share of them that has the smallest bounds; the others are drawn at random
@@ -47,14 +46,15 @@ class Card:
         return self.bounds[0].lower
 
 
-def run_cards(summary: Summary, properties: Sequence[Entry]) -> list[Card]:
-    """A card for each property of a run, with every claim, the strongest first.
+def run_cards(summary: Summary, properties: Sequence[Property]) -> list[Card]:
+    """A card for each property of a run, with every claim, the strongest first; none without claims.
 
     Args:
         summary: the content of result.json.
         properties: the content of properties.json.
     """
-    return [_card(summary, entry, f"property {i}") for i, entry in enumerate(properties)]
+    claimed = properties if summary["summary"] else []
+    return [_card(summary, entry, f"property {i}") for i, entry in enumerate(claimed)]
 
 
 def grid_cards(jobs: Iterable[Job], most: int = MOST) -> list[Card]:
@@ -65,7 +65,7 @@ def grid_cards(jobs: Iterable[Job], most: int = MOST) -> list[Card]:
         most: the number of cards.
     """
     worst: dict[str, tuple[float, Job, int]] = {}  # an input is a property of many federations
-    for job in jobs:
+    for job in (job for job in jobs if job.summary["summary"]):
         first = _first(job.summary)
         for i, entry in enumerate(job.properties):
             bound = entry["bounds"][first]["lower"]
@@ -92,7 +92,7 @@ def _choose(places: list[Any], count: int) -> list[Any]:
     return hardest + random.Random(0).sample(others, min(count - len(hardest), len(others)))
 
 
-def _card(summary: Summary, entry: Entry, title: str, claims: int | None = None) -> Card:
+def _card(summary: Summary, entry: Property, title: str, claims: int | None = None) -> Card:
     first = _first(summary)
     rows = [entry["bounds"][first], *entry["bounds"][:first], *entry["bounds"][first + 1 :]]
     return Card(

@@ -14,6 +14,7 @@ from fedcert.experiments.report.job import Bounds, Job, distinct, estimate, hidd
 from fedcert.experiments.report.paper import AXES
 from fedcert.experiments.report.sheet import Heading, Item, Sheet, item, lower, share, upper
 from fedcert.experiments.report.table import Column
+from fedcert.experiments.result import claim_of
 from fedcert.numerics import mean_down, mean_up
 
 STAGES = {
@@ -126,16 +127,16 @@ def job_table(jobs: Sequence[Job]) -> Sheet:
         jobs: the runs of the grid.
     """
     rows = [row for job in jobs for row in job.summary["summary"]]
-    claims = distinct((row["events"], row["claim"], row["rule"]) for row in rows)
-    closed = {(row["events"], row["claim"], row["rule"]) for row in rows if row["upper"] is not None}
+    claims = distinct(map(claim_of, rows))
+    closed = {claim_of(row) for row in rows if row["upper"] is not None}
     headings = [
         Heading("data set"),
         Heading("hidden"),
         *(Heading(name, True) for name in ("clients", "α", "scale", "seed", "accuracy, %")),
     ]
-    for events, kind, rule in claims:
+    for kind, rule, events in claims:
         headings.append(Heading(f"{kind} {rule} ≥", True, events))
-        if (events, kind, rule) in closed:
+        if (kind, rule, events) in closed:
             headings.append(Heading(f"{kind} {rule} ≤", True, events))
     headings += [Heading("MC–IBP", True, "estimated"), Heading("survives attack", True, "estimated")]
     headings.append(Heading("seconds", True))
@@ -150,7 +151,7 @@ def _job_row(
     job: Job, claims: Sequence[tuple[str, str, str]], closed: set[tuple[str, str, str]]
 ) -> list[Item]:
     config = job.summary["config"]
-    proven = {(row["events"], row["claim"], row["rule"]): row for row in job.summary["summary"]}
+    proven = {claim_of(row): row for row in job.summary["summary"]}
     row = [
         Item(config["dataset"], config["dataset"], link=job.link),
         item(hidden(config)),

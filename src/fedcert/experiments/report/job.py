@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedcert.certificate import percent_down, percent_up
-
-Summary = dict[str, Any]  # the content of result.json
-Entry = dict[str, Any]  # a property in properties.json
+from fedcert.experiments.result import Bound, Claimed, Property, Row, Summary
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class Job:
     """
 
     summary: Summary
-    properties: Sequence[Entry]
+    properties: Sequence[Property]
     link: str = ""
 
 
@@ -54,7 +52,7 @@ class Bounds:
         )
 
 
-def claim_name(row: dict[str, Any]) -> str:
+def claim_name(row: Claimed) -> str:
     """A claim in a few words.
 
     >>> claim_name({"claim": "direct", "rule": "fedavg", "events": "box"})
@@ -63,7 +61,7 @@ def claim_name(row: dict[str, Any]) -> str:
     return f"{row['claim']} · {row['rule']} · {row['events']}"
 
 
-def strongest(summary: Summary) -> dict[str, Any] | None:
+def strongest(summary: Summary) -> Row | None:
     """The row with the largest L that speaks of the deployed model; None where nothing is claimed of it."""
     deployed = [
         row
@@ -73,7 +71,7 @@ def strongest(summary: Summary) -> dict[str, Any] | None:
     return max(deployed, key=lambda row: row["lower"], default=None)
 
 
-def bounds(row: dict[str, Any], survival: dict[str, float]) -> Bounds:
+def bounds(row: Bound, survival: dict[str, float]) -> Bounds:
     """The bounds of a claim; local ones speak of no deployed model, so that no attack was made on it.
 
     Args:

@@ -16,9 +16,7 @@ from fedcert.experiments.report.formats import raised
 from fedcert.experiments.report.gallery import grid_cards, run_cards
 from fedcert.experiments.report.job import (
     Bounds,
-    Entry,
     Job,
-    Summary,
     bounds,
     distinct,
     duration,
@@ -30,9 +28,10 @@ from fedcert.experiments.report.job import (
 from fedcert.experiments.report.picture import Picture
 from fedcert.experiments.report.sheet import sheet
 from fedcert.experiments.report.table import Table
+from fedcert.experiments.result import Property, Summary
 
 
-def run_page(summary: Summary, properties: Sequence[Entry]) -> str:
+def run_page(summary: Summary, properties: Sequence[Property]) -> str:
     """The report of a run.
 
     Args:
@@ -44,6 +43,7 @@ def run_page(summary: Summary, properties: Sequence[Entry]) -> str:
     return _render(
         "run.html",
         summary=summary,
+        properties=properties,
         clients=participants(summary),
         best=None if best is None else bounds(best, survival),
         hierarchy=[

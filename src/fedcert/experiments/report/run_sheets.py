@@ -1,7 +1,8 @@
 """The tables of one run, from the contents of its files."""
 
-from fedcert.experiments.report.job import Summary, estimate
+from fedcert.experiments.report.job import estimate
 from fedcert.experiments.report.sheet import Heading, Item, Sheet, item, lower, share, upper
+from fedcert.experiments.result import Summary, claim_of
 
 
 def certificates(summary: Summary) -> Sheet:
@@ -21,11 +22,11 @@ def certificates(summary: Summary) -> Sheet:
     ]
     rows = [
         [
-            *(item(row[name]) for name in ("claim", "rule", "events")),
+            *map(item, claim_of(row)),
             lower(row["lower"]),
             upper(row["upper"]),
             *(share(values.get(row["rule"] if row["claim"] != "local" else "")) for values in (mc, survival)),
-            item(float(row["seconds"])),
+            item(row["seconds"]),
         ]
         for row in summary["summary"]
     ]
@@ -100,7 +101,8 @@ def messages(summary: Summary) -> Sheet:
     """
     headings = [Heading("client"), Heading("examples", True), Heading("message (SHA-256)")]
     rows = [
-        [item(client[name]) for name in ("client", "examples", "digest")] for client in summary["clients"]
+        [item(client["client"]), item(client["examples"]), item(client["digest"])]
+        for client in summary["clients"]
     ]
     return Sheet("messages", "Messages", "Certificates name the messages by these digests.", headings, rows)
 
@@ -111,7 +113,7 @@ def times(summary: Summary) -> Sheet:
     Args:
         summary: the content of result.json.
     """
-    rows = [[item(stage), item(float(seconds))] for stage, seconds in summary["timings"].items()]
+    rows = [[item(stage), item(seconds)] for stage, seconds in summary["timings"].items()]
     caption = (
         "Seconds of wall-clock time in the process that finished the run; of training, wherever it was done."
     )

@@ -2,18 +2,21 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fedcert import atomic
-from fedcert.errors import UnreadableFile
-from fedcert.experiments.output import read_properties, read_summary
-from fedcert.experiments.report.cells import read_cells, results
+from fedcert.errors import DataError
+from fedcert.experiments.journal import RESULT
+from fedcert.experiments.report.cells import cells_of
 from fedcert.experiments.report.figures import all_pictures, write_pictures
 from fedcert.experiments.report.formats import write_tables
 from fedcert.experiments.report.job import Job
 from fedcert.experiments.report.page import grid_page
 from fedcert.experiments.report.tables import all_tables
+from fedcert.experiments.result import read_properties, read_summary
+
+JOBS = "jobs"
 
 
 def write_report(folders: Sequence[Path], out: Path, command: str) -> list[Job]:
@@ -24,7 +27,8 @@ def write_report(folders: Sequence[Path], out: Path, command: str) -> list[Job]:
         out: where the report goes.
         command: the command line that makes the results again.
     """
-    cells, jobs = read_cells(folders), read_jobs(folders, out)
+    jobs = read_jobs(folders, out)
+    cells = cells_of(job.summary for job in jobs)
     tables, pictures = all_tables(cells), all_pictures(cells)
     write_tables(tables, out / "tables")
     write_pictures(pictures, out / "figures")
@@ -40,11 +44,25 @@ def read_jobs(folders: Sequence[Path], out: Path) -> list[Job]:
         out: from where their own reports are linked.
     """
     found: dict[str, Job] = {}
-    for path in (path for folder in folders for path in results(folder)):
-        summary, properties = read_summary(path.parent), read_properties(path.parent)
-        if "histograms" not in summary:
-            raise UnreadableFile(f"{path}: of an earlier version; remove it, or run it again")
-        report = path.with_name("report.html")
-        link = os.path.relpath(report, out) if report.exists() and path.parent != out else ""
+    for run in (run for folder in folders for run in runs(folder)):
+        summary = read_summary(run)
+        properties = read_properties(run, summary)
+        report = run / "report.html"
+        link = os.path.relpath(report, out) if report.exists() and run != out else ""
         found.setdefault(json.dumps(summary["config"], sort_keys=True), Job(summary, properties, link))
     return list(found.values())
+
+
+def runs(folder: Path) -> Iterator[Path]:
+    """The folders of finished runs: of a run itself, or of the jobs of a grid.
+
+    Args:
+        folder: of either.
+    """
+    found = [path.parent for path in sorted((folder / JOBS).glob(f"*/{RESULT}"))]
+    own = [folder] if (folder / RESULT).is_file() else []
+    if not (own or found):
+        raise DataError(
+            f"{folder}: no results there: give the folder of a run, or of a grid with finished jobs"
+        )
+    yield from (*own, *found)
