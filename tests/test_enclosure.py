@@ -98,6 +98,14 @@ def test_sums_and_norms_hold_at_any_magnitude(values: list[float]) -> None:
     assert norm.upper.item() == math.inf or square <= Fraction(norm.upper.item()) ** 2
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_a_mean_lies_between_its_ends_which_are_close(values: list[float]) -> None:
+    mean = sum(map(Fraction, values)) / len(values)
+    found = Enclosure.exactly(torch.tensor(values, dtype=torch.float64)).mean()
+    assert holds(found, mean)
+    assert found.upper.item() - found.lower.item() < 1e-12
+
+
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-100, 1.0, 1e100, 1e200, 1e300])
 def test_a_norm_is_tight_where_squares_are_not_floats(size: float) -> None:
     norm = Enclosure.exactly(torch.tensor([3 * size, 4 * size], dtype=torch.float64)).norm()

@@ -63,12 +63,14 @@ class Certificate:
     @property
     def mean_upper(self) -> float | None:
         """An upper bound of the mean safety probability, where one was proven."""
-        return None if self.upper is None else min(1.0, Enclosure.exactly(self.upper).mean().upper.item())
+        return (
+            None if self.upper is None else Enclosure.exactly(self.upper).mean().clamp(0.0, 1.0).upper.item()
+        )
 
     @property
     def mean_lower(self) -> float:
         """A lower bound of the mean safety probability over the properties."""
-        return max(0.0, Enclosure.exactly(self.lower).mean().lower.item())
+        return Enclosure.exactly(self.lower).mean().clamp(0.0, 1.0).lower.item()
 
     def __str__(self) -> str:
         bound = f"at least {percent_down(self.mean_lower)}"

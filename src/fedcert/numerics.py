@@ -113,13 +113,3 @@ def log_up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """An upper bound of log(x) for x > 0."""
     y = torch.log(x)
     return up(y + rounding_error(LIBRARY_ULPS, y.abs()))
-
-
-def mean_down(values: Float[Tensor, "k"]) -> float:
-    """A lower bound of the mean of non-negative values."""
-    return max(0.0, math.nextafter(sum_down(values).item() / len(values), -math.inf))
-
-
-def mean_up(values: Float[Tensor, "k"]) -> float:
-    """An upper bound of the mean of probabilities, at most 1."""
-    return min(1.0, math.nextafter(sum_up(values).item() / len(values), math.inf))

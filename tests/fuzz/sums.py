@@ -7,7 +7,8 @@ import torch
 from flint import arb
 from problems import uniform
 
-from fedcert.numerics import exp_down, exp_up, log_down, log_up, mean_down, mean_up, sum_down, sum_up
+from fedcert.enclosure import Enclosure
+from fedcert.numerics import exp_down, exp_up, log_down, log_up, sum_down, sum_up
 from fuzz.balls import EXACT, above, balls, below, exactly, precision
 from fuzz.hostile import anything, between, choice
 from fuzz.verdicts import Verdict, verdict
@@ -28,7 +29,8 @@ def means(generator: torch.Generator) -> Iterator[Verdict]:
     for _ in range(ROWS):
         size = choice(generator, 1.0, 1e-8, 1e-300, 1e-320)
         values = size * uniform(generator, int(between(generator, 1, 30)))
-        low, high = mean_down(values), mean_up(values)
+        mean = Enclosure.exactly(values).mean()
+        low, high = mean.lower.item(), mean.upper.item()
         with precision(EXACT):
             truth = sum(balls(values), arb(0)) / len(values)
             yield verdict(below(low, truth) and above(high, truth), "mean", low, high)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from fedcert.enclosure import Enclosure
 from fedcert.experiments.grid.job import ELSEWHERE, TRAINING
 from fedcert.experiments.report.images import heat_map
 from fedcert.experiments.report.job import Bounds, Job, distinct, estimate, hidden, scale
@@ -15,7 +16,6 @@ from fedcert.experiments.report.paper import AXES
 from fedcert.experiments.report.sheet import Heading, Item, Sheet, item, lower, share, upper
 from fedcert.experiments.report.table import Column
 from fedcert.experiments.result import claim_of
-from fedcert.numerics import mean_down, mean_up
 
 STAGES = {
     "training": "training",
@@ -72,8 +72,8 @@ def _means(jobs: Sequence[Job]) -> list[Bounds]:
     return [
         Bounds(
             name,
-            mean_down(_tensor([low for low, _, _ in rows])),
-            None if any(high is None for _, high, _ in rows) else mean_up(_tensor([h for _, h, _ in rows])),
+            _mean([low for low, _, _ in rows]).lower.item(),
+            None if any(high is None for _, high, _ in rows) else _mean([h for _, h, _ in rows]).upper.item(),
             None if any(s is None for _, _, s in rows) else _tensor([s for _, _, s in rows]).mean().item(),
         )
         for name, rows in found.items()
@@ -87,6 +87,11 @@ def strongest(overview: dict[str, list[Bounds]]) -> dict[str, Bounds]:
         overview: the means.
     """
     return {name: max(each, key=lambda b: b.lower) for name, each in overview.items() if each}
+
+
+def _mean(values: Sequence[float | None]) -> Enclosure:
+    """The mean of proven bounds of probabilities."""
+    return Enclosure.exactly(_tensor(values)).mean().clamp(0.0, 1.0)
 
 
 def _tensor(values: Sequence[float | None]) -> torch.Tensor:
