@@ -32,6 +32,7 @@ REFUSED = {
     "float32 linear rule": lambda: LinearRule(torch.tensor([[0.5], [0.5]])),
     "float32 constraints": lambda: Properties(BOX, torch.ones(2, 1, 2), torch.ones(2, 1)),
     "float32 masses": lambda: Cells(BOX[:1], torch.zeros(1), torch.ones(1, 1, dtype=torch.bool)),
+    "float32 other masses": lambda: Cells.shared(BOX[:1], ONE[:1]).with_mass(torch.zeros(1)),
     "column law": lambda: DiagonalGaussian(ONE[:, None], ONE[:, None]),
     "3-D weights": lambda: WeightedAverage(ONE[:, None, None] / 2),
     "1-D weights": lambda: LinearRule(ONE),

@@ -46,6 +46,26 @@ def test_touching_cells_are_disjoint() -> None:
     assert len(Cells.shared(line((0, 1), (1, 2)), vector(-1, -1))) == 2
 
 
+def test_cells_known_to_be_disjoint_are_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = Cells.shared(line((0, 1), (1, 2)), vector(-1, -1))
+
+    def compare(boxes: Box, member: torch.Tensor) -> None:
+        raise AssertionError("cells are compared once")
+
+    monkeypatch.setattr("fedcert.events.cells.first_overlap", compare)
+    assert torch.equal(cells.to("cpu").boxes.lower, cells.boxes.lower)
+    lighter = cells.with_mass(vector(-2, -3))
+    assert lighter.log_mass.tolist() == [-2, -3]
+    assert torch.equal(lighter.boxes.upper, cells.boxes.upper)
+    assert torch.equal(lighter.member, cells.member)
+
+
+def test_other_masses_must_fit_the_cells() -> None:
+    cells = Cells.shared(line((0, 1), (1, 2)), vector(-1, -1))
+    with pytest.raises(ShapeMismatch, match="masses for 2 cells"):
+        cells.with_mass(vector(-1))
+
+
 def test_mass_adds_up_accepted_members_only_and_rounds_down() -> None:
     member = torch.tensor([[True, True, False], [True, True, True]])
     cells = Cells(line((0, 1), (1, 2), (2, 3)), vector(0.25, 0.25, 0.5).log(), member)

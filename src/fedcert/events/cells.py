@@ -11,6 +11,8 @@ from torch import Tensor
 from fedcert.box import Box, overlap
 from fedcert.enclosure import Enclosure
 from fedcert.errors import OverlappingCells, ShapeMismatch
+from fedcert.events.disjoint import first_overlap
+from fedcert.frozen import unchecked
 from fedcert.laws import Law
 from fedcert.numerics import require_float64
 from fedcert.progress import Tracker, silent
@@ -45,14 +47,9 @@ class Cells:
                 f"{len(self.boxes)} cells, {len(self.log_mass)} masses and"
                 f" {self.member.shape[1]} columns of members"
             )
-        for k in range(len(self.boxes)):
-            shares_property = (self.member[:, k : k + 1] & self.member[:, :k]).any(0)
-            rivals = shares_property.nonzero().squeeze(-1)
-            clash = overlap(self.boxes[k], self.boxes[rivals])
-            if clash.any():
-                raise OverlappingCells(
-                    f"cells {int(rivals[clash][0])} and {k} overlap: their masses cannot be added"
-                )
+        pair = first_overlap(self.boxes, self.member)
+        if pair is not None:
+            raise OverlappingCells(f"cells {pair[0]} and {pair[1]} overlap: their masses cannot be added")
 
     @classmethod
     def shared(cls, boxes: Box, log_mass: Float64[Tensor, "M"]) -> "Cells":
@@ -70,8 +67,25 @@ class Cells:
         return len(self.boxes)
 
     def to(self, device: torch.device | str) -> "Cells":
-        """The same cells on another device."""
-        return Cells(self.boxes.to(device), self.log_mass.to(device), self.member.to(device))
+        """The same cells on another device; that they are disjoint is known and not checked again."""
+        return unchecked(
+            self,
+            boxes=self.boxes.to(device),
+            log_mass=self.log_mass.to(device),
+            member=self.member.to(device),
+        )
+
+    def with_mass(self, log_mass: Float64[Tensor, "M"]) -> "Cells":
+        """Copies of the same boxes with other masses; that they are disjoint is known and not checked again.
+
+        Args:
+            log_mass: a lower bound of log p_k for each cell.
+        """
+        require_float64("the log masses of cells", log_mass)
+        if log_mass.shape != self.log_mass.shape:
+            raise ShapeMismatch(f"{tuple(log_mass.shape)} masses for {len(self)} cells")
+        boxes = Box(self.boxes.lower.clone(), self.boxes.upper.clone())
+        return unchecked(self, boxes=boxes, log_mass=log_mass, member=self.member.clone())
 
     def members(self, properties: int) -> Bool[Tensor, "P M"]:
         """Which cells form the collection of each of so many properties."""
