@@ -1,3 +1,4 @@
+import math
 import os
 import pickle
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from fedcert.errors import (
 )
 from fedcert.events.cells import Cells
 from fedcert.laws import DiagonalGaussian
+from fedcert.limits import MAX_COMPARISONS, MAX_MAGNITUDE, MIN_SCALE
 from fedcert.message import Message
 
 NAN, INF = float("nan"), float("inf")
@@ -113,6 +115,7 @@ def test_a_client_may_have_found_no_cell(tmp_path: Path) -> None:
 
 
 DENORMAL = 2.0**-1060
+BEYOND = math.nextafter(MAX_MAGNITUDE, INF)
 
 
 def duplicate_a_cell(tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
@@ -171,6 +174,33 @@ BROKEN_CONTENT = [
     pytest.param(replace("law.loc", vector(0.0, NAN, 0.0)), InvalidLaw, "law.loc", id="NaN mean"),
     pytest.param(replace("law.loc", vector(0.0, -INF, 0.0)), InvalidLaw, "law.loc", id="infinite mean"),
     pytest.param(replace("law.loc", vector(0.0, -DENORMAL, 0.0)), InvalidLaw, "law.loc", id="denormal mean"),
+    pytest.param(
+        replace("law.loc", vector(0.0, BEYOND, 0.0)), InvalidMessage, "law.loc", id="mean beyond the limit"
+    ),
+    pytest.param(
+        replace("law.scale", vector(1.0, BEYOND, 1.0)),
+        InvalidMessage,
+        "law.scale",
+        id="scale beyond the limit",
+    ),
+    pytest.param(
+        replace("law.scale", vector(1.0, math.nextafter(MIN_SCALE, 0.0), 1.0)),
+        InvalidMessage,
+        "law.scale",
+        id="scale below the limit",
+    ),
+    pytest.param(
+        replace("cells.lower", boxes().lower - vector(0.0, 1.7e308, 0.0)),
+        InvalidMessage,
+        "cells.lower",
+        id="lower end beyond the limit",
+    ),
+    pytest.param(
+        replace("cells.upper", boxes().upper + vector(0.0, BEYOND, 0.0)),
+        InvalidMessage,
+        "cells.upper",
+        id="upper end beyond the limit",
+    ),
     pytest.param(label("examples", "0"), InvalidMessage, "examples", id="no examples"),
     pytest.param(label("examples", "-3"), InvalidMessage, "examples", id="negative examples"),
     pytest.param(label("examples", "many"), InvalidMessage, "examples", id="examples in words"),
@@ -282,6 +312,45 @@ def test_a_changed_digest_is_noticed(saved: Path) -> None:
     tamper(saved, label("digest", "0" * 64), sign=False)
     with pytest.raises(InvalidMessage, match="client client-0: digest"):
         Message.load(saved)
+
+
+def test_the_largest_and_smallest_numbers_that_a_message_may_hold_are_accepted(tmp_path: Path) -> None:
+    extreme = DiagonalGaussian(vector(MAX_MAGNITUDE, -MAX_MAGNITUDE), vector(MAX_MAGNITUDE, MIN_SCALE))
+    whole = Box(vector(-MAX_MAGNITUDE, -MAX_MAGNITUDE)[None], vector(MAX_MAGNITUDE, MAX_MAGNITUDE)[None])
+    Message("c", extreme, Cells.shared(whole, extreme.log_mass(whole)), 1).save(tmp_path / "c.safetensors")
+    assert torch.equal(Message.load(tmp_path / "c.safetensors").law.scale, extreme.scale)
+
+
+def many_rivals(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
+    """As many cells in one collection as a message may hold, one after the other along the first axis."""
+    step = torch.arange(10_000).double()[:, None] * vector(1.0, 0.0, 0.0)
+    for name in ("cells.lower", "cells.upper"):
+        tensors[name] = tensors[name][:1] + step
+    tensors["cells.log_mass"] = torch.full((10_000,), -INF).double()
+    tensors["cells.member"] = torch.ones(1, 10_000).bool()
+
+
+def fail(*_: object) -> None:
+    raise AssertionError("too dear")
+
+
+def test_cells_that_would_take_too_long_to_compare_are_refused_uncompared(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tamper(saved, many_rivals)
+    monkeypatch.setattr("fedcert.events.disjoint._clashes", fail)
+    with pytest.raises(
+        InvalidMessage, match=f"client client-0: cells.member: .* more than {MAX_COMPARISONS}"
+    ):
+        Message.load(saved)
+
+
+def test_a_message_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = message()
+    monkeypatch.setattr("fedcert.events.disjoint._clashes", fail)
+    monkeypatch.setattr(DiagonalGaussian, "log_mass_upper", fail)
+    assert sent.to("cpu").digest == sent.digest
+    assert torch.equal(sent.verified_cells().boxes.lower, sent.cells.boxes.lower)
 
 
 def test_a_denormal_log_mass_is_harmless(saved: Path) -> None:

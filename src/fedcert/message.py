@@ -1,7 +1,7 @@
 """The one message that a client sends: its law, its cells with their masses, its size."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,12 @@ from fedcert.errors import (
     UnsupportedMass,
 )
 from fedcert.events.cells import Cells
+from fedcert.events.disjoint import comparisons
+from fedcert.frozen import unchecked
 from fedcert.laws import DiagonalGaussian
+from fedcert.limits import MAX_CELLS, MAX_COMPARISONS, MAX_MAGNITUDE, MAX_PROPERTIES, MIN_SCALE
 from fedcert.tensorfile import Limits
+from fedcert.verifiers import pieces
 
 FORMAT = "fedcert-message"
 VERSION = "2"
@@ -38,7 +42,6 @@ TENSORS = {
 """The tensors of a message: their types, and their shapes in one common set of letters."""
 HEADER = ("format", "version", "client", "law", "examples", "events", "digest")
 LIMITS = Limits(header_bytes=2**16, tensors=len(TENSORS))
-MOST_CELLS = MOST_PROPERTIES = 10_000  # that cells are disjoint is checked pair by pair
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 SMALLEST_NORMAL = 2.0**-1022
 
@@ -50,8 +53,8 @@ class Message:
     The server takes nothing on trust that it can compute: a claimed mass above what the law gives the
     cell is refused, and overlapping cells are refused by `Cells` itself. Means and end points that are
     denormal are refused too: no training ends there, and hardware that flushes them to zero would deploy
-    another model than the message describes. Names become file names and rows of tables, so only plain
-    ones are taken.
+    another model than the message describes; so are numbers with which a rule could overflow (`limits.py`).
+    Names become file names and rows of tables, so only plain ones are taken.
 
     Attributes:
         client: the client's name.
@@ -90,8 +93,11 @@ class Message:
         }.items():  # fmt: skip
             with _naming(self.client, field):
                 _check_no_denormal(values)
+                _check_magnitude(values)
+        with _naming(self.client, "law.scale"):
+            _check_magnitude(self.law.scale, MIN_SCALE)
         with _naming(self.client, "cells.log_mass"):
-            excess = ~(self.cells.log_mass <= self.law.log_mass_upper(boxes))
+            excess = ~(self.cells.log_mass <= _cell_by_cell(self.law.log_mass_upper, boxes))
             if excess.any():
                 k = int(excess.nonzero()[0])
                 raise UnsupportedMass(
@@ -106,13 +112,12 @@ class Message:
 
     def verified_cells(self) -> Cells:
         """The cells, with the smaller of the claimed masses and the server's own lower bounds."""
-        boxes = Box(self.cells.boxes.lower.clone(), self.cells.boxes.upper.clone())
-        log_mass = torch.minimum(self.law.log_mass(boxes), self.cells.log_mass)
-        return Cells(boxes, log_mass, self.cells.member.clone())
+        computed = _cell_by_cell(self.law.log_mass, self.cells.boxes)
+        return self.cells.with_mass(torch.minimum(computed, self.cells.log_mass))
 
     def to(self, device: torch.device | str) -> "Message":
-        """The same message on another device."""
-        return Message(self.client, self.law.to(device), self.cells.to(device), self.examples, self.events)
+        """The same message on another device; what was checked once is not checked again."""
+        return unchecked(self, law=self.law.to(device), cells=self.cells.to(device))
 
     def save(self, path: Path) -> None:
         """Write the message as a safetensors file, whole or not at all."""
@@ -124,6 +129,7 @@ class Message:
         """Read a message; a file that is no sound message raises an error that names file, client and field.
 
         Nothing in the file is executed, and no more memory is taken than a few times `limits.file_bytes`.
+        Cells that would take more than `MAX_COMPARISONS` to be shown disjoint are refused uncompared.
 
         Args:
             path: the file.
@@ -184,6 +190,8 @@ def _parse(header: Mapping[str, str], tensors: Mapping[str, Tensor]) -> Message:
             Box.point(ends)
     with _naming(client, "cells.lower, cells.upper"):
         boxes = Box(lower, upper)
+    with _naming(client, "cells.member"):
+        _check_comparisons(member, len(loc))
     with _naming(client, "cells.lower, cells.upper, cells.member"):
         cells = Cells(boxes, log_mass, member)
     message = Message(client, law, cells, int(header["examples"]), header["events"])
@@ -222,7 +230,7 @@ def _check_shapes(client: str, tensors: Mapping[str, Tensor]) -> None:
     if set(tensors) != set(TENSORS):
         wrong = sorted(set(tensors) ^ set(TENSORS))
         raise InvalidMessage(f"client {client}: tensor {', '.join(map(repr, wrong))[:80]} missing or unknown")
-    sizes = {"M": MOST_CELLS, "P": MOST_PROPERTIES}
+    sizes = {"M": MAX_CELLS, "P": MAX_PROPERTIES}
     known: dict[str, int] = {}
     for name, (dtype, letters) in TENSORS.items():
         tensor = tensors[name]
@@ -246,3 +254,27 @@ def _check_no_denormal(values: Tensor) -> None:
     denormal = (values != 0) & (values.abs() < SMALLEST_NORMAL)
     if denormal.any():
         raise InvalidLaw(f"denormal number {values[denormal][0].item()}: send 0 instead")
+
+
+def _check_magnitude(values: Tensor, least: float = 0.0) -> None:
+    size = values.abs()
+    outside = ~((size >= least) & (size <= MAX_MAGNITUDE))
+    if outside.any():
+        raise InvalidMessage(
+            f"{values[outside][0].item()} lies outside what a rule can be trusted with, {least} …"
+            f" {MAX_MAGNITUDE} in absolute value: train again, or leave the client out"
+        )
+
+
+def _check_comparisons(member: Tensor, dimension: int) -> None:
+    needed = comparisons(member, dimension)
+    if needed > MAX_COMPARISONS:
+        raise InvalidMessage(
+            f"{needed} comparisons would show that the cells are disjoint, more than {MAX_COMPARISONS}: send"
+            " fewer cells a property"
+        )
+
+
+def _cell_by_cell(log_mass: Callable[[Box], Tensor], boxes: Box) -> Tensor:
+    """The log masses of cells, computed for as many at a time as bound the memory."""
+    return torch.cat([log_mass(boxes[piece]) for piece in pieces(boxes)])

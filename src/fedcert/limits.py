@@ -1,0 +1,28 @@
+"""What a message may hold at most: every cost that a stranger causes is bounded before it is paid.
+
+The numbers are bounded so that no rule of a run over- or underflows. With n clients, |w_i| ≤ `MAX_WEIGHT` and
+|x_i| ≤ `MAX_MAGNITUDE`, where x_i is a mean or an end point of a cell,
+
+    |Σ_i w_i x_i| ≤ n 2^200 ≈ n 1.6e60,
+
+and likewise √(Σ_i w_i² σ_i²); the offset of a server step is at most (1 + `MAX_WEIGHT`) |θ_0|, far below. An
+average's largest weight is at least 1/n, an explicit one that is not 0 at least `MIN_WEIGHT`, so that
+
+    √(Σ_i w_i² σ_i²) ≥ 2^-250 ≈ 5.5e-76
+
+unless all weights are 0. Both lie within what a `DiagonalGaussian` may hold, 1e-100 … 1e100, and their
+squares and quotients within double precision. Trimmed means add up n numbers of at most `MAX_MAGNITUDE`.
+"""
+
+MAX_CELLS = 10_000
+"""Cells of a message."""
+MAX_PROPERTIES = 10_000
+"""Rows of `cells.member`."""
+MAX_COMPARISONS = 2**29
+"""Coordinates of pairs of cells that are compared to see that cells are disjoint: some two seconds' work."""
+MAX_MAGNITUDE = 2.0**100
+"""The largest absolute value of a mean, a scale or an end point of a cell, about 1.3e30."""
+MIN_SCALE = 2.0**-150
+"""The smallest scale, about 7e-46."""
+MIN_WEIGHT, MAX_WEIGHT = 2.0**-100, 2.0**100
+"""The absolute value of an explicit weight that is not 0, and of the rate of a server step."""
