@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -24,7 +25,7 @@ from pydantic_core import ErrorDetails
 from fedcert.errors import InvalidConfig, UnreadableFile
 from fedcert.experiments.jsonfile import read_json
 from fedcert.federation import RuleName, WeightsName
-from fedcert.laws import LARGEST, SMALLEST
+from fedcert.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE, MIN_WEIGHT
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 
 DIGITS_EPOCHS = 50
@@ -53,9 +54,20 @@ def _scale(value: object) -> object:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         number = 0.0
-    if value != "learned" and not SMALLEST <= number <= LARGEST:
-        raise ValueError(f"a posterior scale is a number in [{SMALLEST}, {LARGEST}] or 'learned'")
+    if value != "learned" and not MIN_SCALE <= number <= MAX_MAGNITUDE:
+        raise ValueError(f"a posterior scale is a number in [{MIN_SCALE}, {MAX_MAGNITUDE}] or 'learned'")
     return value if value == "learned" else number
+
+
+def _coefficient(value: float) -> float:
+    """A weight or a rate with which no rule over- or underflows (`limits.py`)."""
+    if value != 0 and not MIN_WEIGHT <= abs(value) <= MAX_WEIGHT:
+        raise ValueError(f"0, or between {MIN_WEIGHT} and {MAX_WEIGHT} in absolute value")
+    return value
+
+
+Weight = Annotated[FiniteFloat, AfterValidator(_coefficient)]
+Rate = Annotated[NonNegativeFloat, AfterValidator(_coefficient)]
 
 
 class RunConfig(BaseModel):
@@ -73,9 +85,9 @@ class RunConfig(BaseModel):
     training: BayesByBackprop = BayesByBackprop()
     scale: Annotated[Scale, BeforeValidator(_scale)] = "learned"
     rule: RuleName = "fedavg"
-    weights: Annotated[WeightsName | tuple[FiniteFloat, ...], BeforeValidator(_weights)] = "uniform"
+    weights: Annotated[WeightsName | tuple[Weight, ...], BeforeValidator(_weights)] = "uniform"
     trim: Natural = 1
-    server_rate: NonNegativeFloat = 1.0
+    server_rate: Rate = 1.0
     events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = (
         "paper-box",
         "box",
