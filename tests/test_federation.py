@@ -2,10 +2,12 @@ import pytest
 import torch
 from problems import normal
 
-from fedcert.errors import ShapeMismatch
+from fedcert.errors import InvalidMessage, ShapeMismatch
+from fedcert.events.cells import Cells
 from fedcert.events.paper_box import PaperBox
 from fedcert.federation import client, deployed_rule, direct, server
 from fedcert.laws import DiagonalGaussian
+from fedcert.message import Message
 from fedcert.networks import mlp
 from fedcert.properties import linf_robustness
 from fedcert.randomness import stream
@@ -65,6 +67,16 @@ def test_weights_follow_the_sizes_when_asked() -> None:
     laws = make_laws(2)
     assert deployed_rule("fedavg", laws, [3, 1], "size").weights.squeeze(-1).tolist() == [0.75, 0.25]
     assert deployed_rule("fedavg", laws, [3, 1]).weights.squeeze(-1).tolist() == [0.5, 0.5]
+
+
+def test_families_without_a_common_name_are_refused_before_any_work() -> None:
+    laws = make_laws(2)
+    messages = [
+        Message(f"c{i}", law, Cells.none(law.dimension), 10, family)
+        for i, (law, family) in enumerate(zip(laws, ("paper-box", 60 * "x"), strict=True))
+    ]
+    with pytest.raises(InvalidMessage, match=r"events: .*'c1': 'xxx"):
+        next(server(messages, deployed_rule("fedavg", laws, [1, 1]), make_safe(laws), stream(0, "direct")))
 
 
 def test_clients_with_different_networks_are_refused() -> None:

@@ -15,7 +15,7 @@ from fedcert.certify.transported import certify_transported
 from fedcert.errors import InvalidConfig, InvalidMessage
 from fedcert.events.paper_box import PaperBox
 from fedcert.laws import DiagonalGaussian
-from fedcert.message import Message
+from fedcert.message import NAME, Message
 from fedcert.progress import Tracker, silent
 from fedcert.rules import (
     AggregationRule,
@@ -144,13 +144,25 @@ def provable(
     names = [message.client for message in messages]
     if len(set(names)) < len(names):
         raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
+    family = _family(messages)
     cells = [message.verified_cells() for message in messages]
-    family = "+".join(sorted({message.events for message in messages}))
     yield Claim("local", rule.name, family), partial(certify_local, cells, safe, rule.name, family)
     yield (
         Claim("transported", rule.name, family),
         partial(certify_transported, cells, rule, safe, exhaustive_within(budget), budget, family, track),
     )
+
+
+def _family(messages: Sequence[Message]) -> str:
+    """The name of the family of all clients' cells."""
+    families = {message.client: message.events for message in messages}
+    family = "+".join(sorted(set(families.values())))
+    if not NAME.fullmatch(family):
+        raise InvalidMessage(
+            f"events: the families of the clients' cells, {families}, have no name together of at most 64"
+            " characters: let all clients make cells of one family"
+        )
+    return family
 
 
 def direct(
