@@ -13,7 +13,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.message import Message
 from fedcert.tensorfile import Limits
 
-EXPECTED = Expected(clients=3, parameters=2, properties=4)
+EXPECTED = Expected(clients=3, parameters=2, properties=4, events="cells")
 
 
 def message(client: str, parameters: int = 2, rows: int = 1) -> Message:

@@ -18,16 +18,18 @@ class Expected:
         clients: how many clients take part.
         parameters: n_w of the network that they train.
         properties: how many properties are certified.
+        events: the family of events that cells were asked for; None where none were, and none are used.
         limits: the most that a message file may hold.
     """
 
     clients: int
     parameters: int
     properties: int
+    events: str | None
     limits: Limits = LIMITS
 
     def load(self, path: Path) -> Message:
-        """Read a message; one that is sound, but not for this network and these properties, raises too."""
+        """Read a message; a sound one for another network, other properties or other events raises too."""
         message = Message.load(path, self.limits)
         rows = len(message.cells.member)
         if message.law.dimension != self.parameters:
@@ -38,6 +40,11 @@ class Expected:
         if rows not in (1, self.properties):
             raise ShapeMismatch(
                 f"{path}: client {message.client}: cells.member: {rows} rows for {self.properties} properties"
+            )
+        if self.events not in (None, message.events):
+            raise InvalidMessage(
+                f"{path}: client {message.client}: events: the family {message.events}, but the server asked for"
+                f" {self.events}: make cells of that one"
             )
         return message
 

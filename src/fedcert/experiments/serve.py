@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedcert.acceptance import Accepted, Expected, accept
 from fedcert.errors import InvalidMessage, TooFewClients
+from fedcert.events.paper_box import PaperBox
 from fedcert.experiments.clients import Examples, choose_examples
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import Once, afresh
@@ -58,7 +59,8 @@ class Server:
         """
         examples = choose_examples(config, track)
         network = mlp(examples.test.x.shape[1], *config.hidden, examples.classes)
-        expected = Expected(config.clients, network.parameters, config.properties)
+        events = PaperBox.name if PaperBox.name in config.events else None
+        expected = Expected(config.clients, network.parameters, config.properties, events)
         accepted = accept(message_files(messages), expected, min_clients)
         if len(accepted.messages) < config.clients and not isinstance(config.weights, str):
             raise TooFewClients(
