@@ -1,12 +1,16 @@
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
+from fedcert import tensorfile
 from fedcert.acceptance import Expected, accept
 from fedcert.box import Box
+from fedcert.digest import digest
 from fedcert.errors import FedcertError, InvalidConfig, InvalidMessage, ShapeMismatch, TooFewClients
 from fedcert.events.cells import Cells
 from fedcert.laws import DiagonalGaussian
@@ -16,10 +20,36 @@ from fedcert.tensorfile import Limits
 EXPECTED = Expected(clients=3, parameters=2, properties=4, events="cells")
 
 
-def message(client: str, parameters: int = 2, rows: int = 1) -> Message:
+def message(
+    client: str, parameters: int = 2, rows: int = 1, cells: int = 1, events: str = "cells"
+) -> Message:
     law = DiagonalGaussian(torch.zeros(parameters).double(), torch.ones(parameters).double())
-    cell = Box(torch.zeros(1, parameters).double(), torch.ones(1, parameters).double())
-    return Message(client, law, Cells(cell, law.log_mass(cell), torch.ones(rows, 1).bool()), 5)
+    boxes = Box(torch.zeros(cells, parameters).double(), torch.ones(cells, parameters).double())
+    member = torch.ones(rows, cells).bool()
+    return Message(client, law, Cells(boxes, law.log_mass(boxes), member), 5, events)
+
+
+def sign(path: Path, change: Callable[[dict[str, Tensor]], None]) -> None:
+    """Change the tensors of a message and sign it, as a client that lies would."""
+    header, arrays = tensorfile.read(path)
+    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+    change(tensors)
+    header.pop("digest")
+    tensorfile.write(path, header | {"digest": digest(header, tensors)}, tensors)
+
+
+def rewrite(path: Path, name: str, value: float) -> None:
+    """Change the first number of a tensor."""
+    sign(path, lambda tensors: tensors[name].view(-1)[:1].fill_(value))
+
+
+def ten_thousand_cells(tensors: dict[str, Tensor]) -> None:
+    """Cells one after the other along the first axis, all of one property."""
+    step = torch.arange(10_000).double()[:, None] * torch.tensor([1.0, 0.0])
+    for name in ("cells.lower", "cells.upper"):
+        tensors[name] = tensors[name] + step
+    tensors["cells.log_mass"] = torch.full((10_000,), -math.inf).double()
+    tensors["cells.member"] = torch.ones(1, 10_000).bool()
 
 
 @pytest.fixture
@@ -60,6 +90,31 @@ ATTACKS = [
     ),
     pytest.param(lambda p: p.write_bytes(b"\x80\x04."), InvalidMessage, "header", id="pickle"),
     pytest.param(
+        lambda p: message("client-9", events=60 * "x").save(p),
+        InvalidMessage,
+        "client-9: events",
+        id="events",
+    ),
+    pytest.param(
+        lambda p: message("client-9", events="box", cells=0).save(p),
+        InvalidMessage,
+        "client-9: events",
+        id="events without cells",
+    ),
+    pytest.param(
+        lambda p: rewrite(p, "cells.upper", 1.7e308), InvalidMessage, "client-2: cells.upper", id="far cell"
+    ),
+    pytest.param(lambda p: rewrite(p, "law.loc", -1e99), InvalidMessage, "client-2: law.loc", id="far mean"),
+    pytest.param(
+        lambda p: rewrite(p, "law.scale", 1e-100), InvalidMessage, "client-2: law.scale", id="tiny scale"
+    ),
+    pytest.param(
+        lambda p: sign(p, ten_thousand_cells),
+        InvalidMessage,
+        "client-2: cells.member: .* comparisons",
+        id="dear cells",
+    ),
+    pytest.param(
         lambda p: (p.unlink(), p.mkdir()), InvalidMessage, "a.safetensors: Is a directory", id="folder"
     ),
 ]
@@ -88,6 +143,26 @@ def test_two_clients_of_one_name_are_both_refused(files: list[Path]) -> None:
     accepted = accept(files, EXPECTED, 1)
     assert names(accepted.messages) == ["client-2"]
     assert set(accepted.refused) == {"b.safetensors", "c.safetensors"}
+
+
+def test_names_that_one_file_could_have_are_one_name(files: list[Path]) -> None:
+    message("Client-1").save(files[0])
+    with pytest.raises(InvalidMessage, match="client-1: client: two messages of one name"):
+        accept(files, EXPECTED)
+    assert set(accept(files, EXPECTED, 1).refused) == {"b.safetensors", "c.safetensors"}
+
+
+def test_a_server_that_asked_for_no_cells_takes_any_family(files: list[Path]) -> None:
+    message("client-9", events="box").save(files[1])
+    assert len(accept(files, replace(EXPECTED, events=None)).messages) == 3
+
+
+def test_refusals_can_be_shown_whatever_a_file_is_called(files: list[Path], tmp_path: Path) -> None:
+    foreign = tmp_path / "d\x1b[2J\n\udcff\\.safetensors"
+    foreign.write_bytes(b"")
+    (refused,) = accept([*files[:2], foreign], EXPECTED, 2).refused.items()
+    assert refused[0] == r"d\x1b[2J\n\udcff\\.safetensors"
+    assert refused[1].isprintable()
 
 
 def test_a_missing_client_is_an_error_unless_fewer_will_do(files: list[Path]) -> None:

@@ -43,8 +43,8 @@ class Expected:
             )
         if self.events not in (None, message.events):
             raise InvalidMessage(
-                f"{path}: client {message.client}: events: the family {message.events}, but the server asked for"
-                f" {self.events}: make cells of that one"
+                f"{path}: client {message.client}: events: cells of the family {message.events}, but the"
+                f" server asked for {self.events}"
             )
         return message
 
@@ -68,7 +68,8 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
     Without `min_clients` every client must have sent a sound message: the first that has not raises its
     own error. With it, the server goes on with the sound ones if they are at least so many, and the
     caller makes the rule for these alone. Two messages of one name are both refused: nobody can tell
-    which is the client's. More files than clients are an error always: a stranger must not join.
+    which is the client's. Names that differ in upper and lower case alone are one name, since on some
+    disks they are one file. More files than clients are an error always: a stranger must not join.
 
     Args:
         paths: the message files.
@@ -101,15 +102,19 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
             f"{len(sound)} sound messages, but {needed} clients are needed (--min-clients){reasons}"
         )
     return Accepted(
-        sound, {path.name: str(error).removeprefix(f"{path}: ") for path, error in errors.items()}
+        sound,
+        {
+            _printable(path.name): _printable(str(error).removeprefix(f"{path}: "))
+            for path, error in errors.items()
+        },
     )
 
 
 def _twice(messages: dict[Path, Message]) -> Iterator[tuple[Path, FedcertError]]:
     """The messages whose client sent another one too."""
-    count = Counter(message.client for message in messages.values())
+    count = Counter(message.client.casefold() for message in messages.values())
     for path, message in messages.items():
-        if count[message.client] > 1:
+        if count[message.client.casefold()] > 1:
             yield (
                 path,
                 InvalidMessage(
@@ -117,3 +122,10 @@ def _twice(messages: dict[Path, Message]) -> Iterator[tuple[Path, FedcertError]]
                     " independent"
                 ),
             )
+
+
+def _printable(text: str) -> str:
+    """The text with escapes for what reports cannot show; files may have any names."""
+    return "".join(
+        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode("ascii") for c in text
+    )

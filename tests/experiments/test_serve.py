@@ -1,16 +1,24 @@
+import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
-from fedcert.errors import InvalidMessage, OutputExists, TooFewClients
+from fedcert import tensorfile
+from fedcert.digest import digest
+from fedcert.errors import FedcertError, InvalidMessage, OutputExists, TooFewClients
 from fedcert.experiments.config import RunConfig
 from fedcert.experiments.journal import Once
 from fedcert.experiments.output import carry_out, identity_of
 from fedcert.experiments.result import read_summary
 from fedcert.experiments.run import RunResult, run
 from fedcert.experiments.serve import Server
+from fedcert.federation import RuleName
+from fedcert.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE
 from fedcert.rules import WeightedAverage
 
 CONFIG = RunConfig(
@@ -86,6 +94,81 @@ def test_a_refused_client_has_no_share_in_the_rule_and_is_named_in_the_result(
     predicted = server.network(mean, server.examples.test.x).argmax(-1)
     expected = (predicted == server.examples.test.label).double().mean().item()
     assert summary["accuracy_by_rule"]["fedavg"] == expected
+
+
+def tamper(path: Path, change: Callable[[dict[str, Tensor], dict[str, str]], None]) -> None:
+    """Rewrite a message as a client that lies would sign it."""
+    header, arrays = tensorfile.read(path)
+    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+    header.pop("digest")
+    change(tensors, header)
+    tensorfile.write(path, header | {"digest": digest(header, tensors)}, tensors)
+
+
+def far_cell(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
+    """A cell of no claimed mass that reaches to where weights of 2 overflow."""
+    tensors["cells.upper"][0, 0] = 1.7e308
+    tensors["cells.log_mass"][:] = -math.inf
+
+
+def long_family(_: dict[str, Tensor], header: dict[str, str]) -> None:
+    header["events"] = 60 * "x"
+
+
+def tiny_scale(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
+    """Every mean of several clients would have a scale that is no law's."""
+    tensors["law.scale"][:] = 1e-100
+    tensors["cells.log_mass"][:] = -math.inf
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "field"),
+    [
+        (far_cell, {"rule": "trimmed-mean", "trim": 0}, "cells.upper"),
+        (far_cell, {"rule": "server-step", "server_rate": 3.0}, "cells.upper"),
+        (long_family, {}, "events"),
+        (tiny_scale, {"rule": "pog"}, "law.scale"),
+    ],
+)
+def test_no_message_ends_the_work_of_the_others(
+    messages: Path, tmp_path: Path, change: Any, settings: dict[str, Any], field: str
+) -> None:
+    config = CONFIG.model_copy(update={"events": ("paper-box",), **settings})
+    tamper(messages / "client-1.safetensors", change)
+    with pytest.raises(FedcertError, match=f"client client-1: {field}"):
+        Server.receive(config, messages)
+    summary = certify(Server.receive(config, messages, min_clients=2), tmp_path / "out")
+    assert len(summary["clients"]) == 2
+    assert field in summary["refused"]["client-1.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "loc", "scale"),
+    [
+        ("server-step", MAX_MAGNITUDE, MAX_MAGNITUDE),
+        ("trimmed-mean", MAX_MAGNITUDE, MAX_MAGNITUDE),
+        ("server-step", -MAX_MAGNITUDE, MIN_SCALE),
+    ],
+)
+def test_the_most_extreme_law_that_is_accepted_is_certified(
+    messages: Path, tmp_path: Path, rule: RuleName, loc: float, scale: float
+) -> None:
+    """Every other mean and scale is extreme; what is proven of such a model does not matter here."""
+
+    def extreme(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
+        tensors["law.loc"][::2] = loc
+        tensors["law.scale"][1::2] = scale
+        tensors["cells.lower"][:] = torch.where(tensors["cells.lower"] < 0, -MAX_MAGNITUDE, 0.0)
+        tensors["cells.upper"][:] = MAX_MAGNITUDE
+        tensors["cells.member"] = torch.eye(1, len(tensors["cells.lower"])).bool()
+        tensors["cells.log_mass"][:] = -math.inf
+
+    tamper(messages / "client-1.safetensors", extreme)
+    config = CONFIG.model_copy(
+        update={"rule": rule, "server_rate": MAX_WEIGHT, "trim": 0, "events": ("paper-box", "box")}
+    )
+    summary = certify(Server.receive(config, messages), tmp_path / "out")
+    assert {client["client"] for client in summary["clients"]} == {"client-0", "client-1", "client-2"}
 
 
 def test_explicit_weights_cannot_be_shared_out(messages: Path) -> None:
