@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedcert.box import Box, overlap
 from fedcert.events import disjoint
-from fedcert.events.disjoint import FIRST_COLUMNS, comparisons, first_overlap
+from fedcert.events.disjoint import PAIR, comparisons, first_overlap
 from fedcert.randomness import stream
 
 
@@ -76,5 +76,5 @@ def test_comparisons_are_counted_property_by_property() -> None:
         [False, False, False, True],
     ])
     assert comparisons(member, 1000) == (3 + 1) * 1000
-    assert comparisons(member, 1) == (3 + 1) * FIRST_COLUMNS
+    assert comparisons(member, 1) == (3 + 1) * PAIR
     assert comparisons(member[:, :0], 7) == 0

@@ -1,5 +1,6 @@
 import math
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from fedcert.experiments.result import read_summary
 from fedcert.experiments.run import RunResult, run
 from fedcert.experiments.serve import Server
 from fedcert.federation import RuleName
+from fedcert.laws import LARGEST
 from fedcert.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE
 from fedcert.rules import WeightedAverage
 
@@ -106,8 +108,8 @@ def tamper(path: Path, change: Callable[[dict[str, Tensor], dict[str, str]], Non
 
 
 def far_cell(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
-    """A cell of no claimed mass that reaches to where weights of 2 overflow."""
-    tensors["cells.upper"][0, 0] = 1.7e308
+    """A cell of no claimed mass that reaches as far as a number can."""
+    tensors["cells.upper"][0, 0] = sys.float_info.max
     tensors["cells.log_mass"][:] = -math.inf
 
 
@@ -115,9 +117,9 @@ def long_family(_: dict[str, Tensor], header: dict[str, str]) -> None:
     header["events"] = 60 * "x"
 
 
-def tiny_scale(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
-    """Every mean of several clients would have a scale that is no law's."""
-    tensors["law.scale"][:] = 1e-100
+def far_mean(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
+    """A law whose multiple is no law."""
+    tensors["law.loc"][:] = LARGEST
     tensors["cells.log_mass"][:] = -math.inf
 
 
@@ -127,7 +129,7 @@ def tiny_scale(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
         (far_cell, {"rule": "trimmed-mean", "trim": 0}, "cells.upper"),
         (far_cell, {"rule": "server-step", "server_rate": 3.0}, "cells.upper"),
         (long_family, {}, "events"),
-        (tiny_scale, {"rule": "pog"}, "law.scale"),
+        (far_mean, {"rule": "server-step", "server_rate": 9.0}, "law.loc"),
     ],
 )
 def test_no_message_ends_the_work_of_the_others(

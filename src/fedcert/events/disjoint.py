@@ -11,20 +11,21 @@ from fedcert.box import Box
 PAIRS = 2**16  # held at a time
 ELEMENTS = 2**17  # coordinates of pairs compared at a time; their copies stay in a cache
 FIRST_COLUMNS, MOST_COLUMNS = 16, 256  # compared at a time: most boxes that are apart differ early
+PAIR = 32  # comparisons that take as long as finding a pair
 
 
 def comparisons(member: Bool[Tensor, "P M"], dimension: int) -> int:
     """How many coordinates of pairs of cells `first_overlap` compares at most: n_w Σ_j m_j (m_j − 1) / 2.
 
-    m_j is the number of cells of property j. A pair counts at least as `FIRST_COLUMNS` coordinates, since it
-    costs that much to find. The count takes one look at the members and none at the cells.
+    m_j is the number of cells of property j. A pair counts at least as `PAIR` coordinates, since it costs
+    that much to find. The count takes one look at the members and none at the cells.
 
     Args:
         member: which cells form the collection of property j.
         dimension: n_w.
     """
     sizes: list[int] = member.sum(-1, dtype=torch.int32).tolist()
-    return max(dimension, FIRST_COLUMNS) * sum(m * (m - 1) // 2 for m in sizes)
+    return max(dimension, PAIR) * sum(m * (m - 1) // 2 for m in sizes)
 
 
 def first_overlap(boxes: Box, member: Bool[Tensor, "P M"]) -> tuple[int, int] | None:
