@@ -44,7 +44,7 @@ class Expected:
         if self.events not in (None, message.events):
             raise InvalidMessage(
                 f"{path}: client {message.client}: events: cells of the family {message.events}, but the"
-                f" server asked for {self.events}"
+                f" server asked for {self.events}: make cells of that family"
             )
         return message
 
