@@ -49,7 +49,7 @@ def _pairs(member: Bool[Tensor, "P M"]) -> Iterator[tuple[Int64[Tensor, " k"], I
     its own property before it.
     """
     whose, cell = member.nonzero().unbind(-1)
-    count = member.sum(-1)
+    count = member.sum(-1, dtype=torch.int32)
     start = (count.cumsum(0) - count)[whose]
     before = torch.arange(len(cell), device=cell.device) - start
     chunk = before.cumsum(0) // PAIRS
