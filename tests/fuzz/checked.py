@@ -46,7 +46,7 @@ def extreme(generator: torch.Generator) -> Iterator[Verdict]:
     network = mlp(choice(generator, 1, 2), *_hidden(generator)[:2], choice(generator, 1, 2))
     layers = len(network.unflatten(torch.zeros(network.parameters).double())[::2])
     units = [
-        10 ** choice(generator, between(generator, -2, 2), between(generator, -90, 90)) for _ in range(layers)
+        10 ** choice(generator, between(generator, -2, 2), between(generator, -32, 28)) for _ in range(layers)
     ]
     inputs = 10 ** choice(generator, between(generator, -2, 2), between(generator, -320, 150))
     constraints = 10 ** choice(generator, between(generator, -2, 2), between(generator, -320, 150))
@@ -63,11 +63,11 @@ def _projected(
     """One certificate of several properties, in the given units."""
     try:
         laws, rule = _federation(generator, network, units)
+        messages = [Message(f"client-{i}", law, Cells.none(law.dimension), 1) for i, law in enumerate(laws)]
         properties = _properties(generator, network, rule.pushforward(laws), inputs, constraints)
-    except FedcertError:  # beyond what laws and properties may be
+    except FedcertError:  # beyond what laws, messages and properties may be
         yield Verdict(True, False)
         return
-    messages = [Message(f"client-{i}", law, Cells.none(law.dimension), 1) for i, law in enumerate(laws)]
     with patch.object(split, "GOOD_ENOUGH", choice(generator, 1e-3, 1.0, 1.0)):  # mostly without a search
         certificate = _certified(generator, laws, rule, network, properties)
     yield from _judged(certificate, network, properties, rule, messages)
