@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from flint import ctx
+from flint import arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import normal, uniform
@@ -94,3 +94,31 @@ def test_a_client_without_weight_has_no_lattice() -> None:
     with ctx.workprec(PRECISION), pytest.raises(InvalidCertificate, match="not zero"):
         lattice.lattice_of(zero, parties)
     assert rule.clients == 2
+
+
+def test_the_smallest_radius_is_still_counted() -> None:
+    """Where polynomials are longest, the claim of the fast path is proven too."""
+    fast_rule, laws, rule, parties = make(3, 2, 2, 0.0)
+    radius = 1 / lattice.LEVELS
+    claimed = lattice_log_mass(fast_rule, laws, torch.tensor([radius], dtype=torch.float64))
+    with ctx.workprec(PRECISION):
+        found = lattice.lattice_of(rule, parties).mass(np.full(2, radius))
+        assert math.exp(claimed) <= float(found.lower())
+        assert found <= central_mass(np.full(2, radius))
+    assert claimed > -10
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 100), (3, 7), (-5, 2), (6, 4), (9, 40), (20, 30)])
+def test_the_middle_of_a_product_is_known_without_the_product(least: int, most: int) -> None:
+    one, other = arb_poly([1, 2, 3, 4, 5]), arb_poly([7, 0, 1, 9, 2, 6])
+    whole = [float(c) for c in (one * other).coeffs()]
+    expected = sum(c for k, c in enumerate(whole) if least <= k <= most)
+    assert float(lattice._between(one, other, least, most)) == expected
+
+
+def test_equal_shares_are_multiplied_once() -> None:
+    parts = ((1.0, 2.0),) * 8
+    laws = {(): arb_poly([1]), parts[:1]: arb_poly([0.5, 0.5])}
+    law = lattice._law(parts, laws)
+    assert {len(own) for own in laws} == {0, 1, 2, 4, 8}
+    assert [float(c) * 256 for c in law.coeffs()] == [math.comb(8, k) for k in range(9)]

@@ -3,13 +3,14 @@
 In each coordinate the clients' deviations Z_i are cut into cells [j t_i, (j + 1) t_i] with a_i t_i = r/m,
 where a_i = |w_i| σ_i / S is client i's share of the deployed scale S. The tuple (j_1, …, j_n) is carried into
 M + S (r/m) [J, J + n], J = Σ j_i, which lies in [M − r S, M + r S] if −m ≤ J ≤ m − n. J is a sum of
-independent integers, so its law is a product of polynomials (docs/soundness.md, section 6).
+independent integers: the law of either half of the clients is a product of polynomials, and what both halves
+together give the interval is a sum over the cells of one (docs/soundness.md, section 6).
 """
 
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,10 @@ WIDEST = 9  # deviations that the cells of a client span
 MOST_SHARES = 64  # different shares that are counted exactly; beyond, they are rounded
 MOST_CLIENTS = 32  # whose histograms are multiplied
 DIGITS = 6
+REMEMBERED = 4096  # probabilities
+
+
+Parts = tuple[tuple[float, float], ...]
 
 
 class Shares(NamedTuple):
@@ -35,7 +40,7 @@ class Shares(NamedTuple):
         distortion: a bound of |a_i / a − 1| for the shares a_i of all these coordinates; 0 if they are equal.
     """
 
-    parts: tuple[tuple[float, float], ...]
+    parts: Parts
     distortion: float
 
 
@@ -55,24 +60,65 @@ class Lattice(NamedTuple):
         return total
 
 
-def lattice_of(rule: Rule, clients: Sequence[Client]) -> Lattice:
-    """The lattice of a linear rule: exact where few coordinates differ, with rounded shares elsewhere."""
-    scale = np.stack([client.scale for client in clients])
-    weight = np.broadcast_to(np.abs(linear_weights(rule)), scale.shape)
+class Kinds(NamedTuple):
+    """The different shares of some clients, in floats.
+
+    Attributes:
+        rows: |w_i| of all clients and then σ_i of all where `exact`; shares a_i elsewhere.
+        which: the row of each coordinate.
+        exact: whether nothing was rounded.
+    """
+
+    rows: Array
+    which: Array
+    exact: bool
+
+
+def kinds_of(rule: Rule, clients: Sequence[Client]) -> Kinds:
+    """The different shares: exact where few coordinates differ, rounded elsewhere."""
+    weight, scale = _parts(rule, clients)
     require(bool((weight > 0).all()), "a lattice needs weights that are not zero")
-    rows, index = np.unique(np.concatenate([weight, scale]).T, axis=0, return_inverse=True)
     n = len(clients)
     require(n <= MOST_CLIENTS, f"a lattice of {n} clients, more than {MOST_CLIENTS}")
-    distinct = [tuple(zip(row[:n], row[n:], strict=True)) for row in rows.tolist()]
-    if len(distinct) <= MOST_SHARES:
-        return Lattice(tuple(Shares(parts, 0.0) for parts in distinct), index.reshape(-1))
+    rows, which = _distinct(np.concatenate([weight, scale]).T)
+    if len(rows) <= MOST_SHARES:
+        return Kinds(rows, which, True)
+    rows, which = _distinct(_rounded(weight, scale).T)
+    require(bool((rows > 0).all()), "a client's share of the deployed scale is too small for a lattice")
+    return Kinds(rows, which, False)
+
+
+def _distinct(table: Array) -> tuple[Array, Array]:
+    """The different rows of a table, and which of them each row is; most often all are one."""
+    if bool((table == table[:1]).all()):
+        return table[:1], np.zeros(len(table), dtype=np.int64)
+    rows, which = np.unique(table, axis=0, return_inverse=True)
+    return rows, which.reshape(-1)
+
+
+def lattice_of(rule: Rule, clients: Sequence[Client]) -> Lattice:
+    """The lattice of a linear rule."""
+    rows, which, unrounded = kinds_of(rule, clients)
+    n = len(clients)
+    if unrounded:
+        parts = [tuple(zip(row[:n], row[n:], strict=True)) for row in rows.tolist()]
+        return Lattice(tuple(Shares(own, 0.0) for own in parts), which)
+    weight, scale = _parts(rule, clients)
+    distortion = _distortion(weight, scale, _rounded(weight, scale))
+    return Lattice(tuple(Shares(tuple((a, 1.0) for a in row), distortion) for row in rows.tolist()), which)
+
+
+def _parts(rule: Rule, clients: Sequence[Client]) -> tuple[Array, Array]:
+    """|w| and σ, of shape (n, n_w)."""
+    scale = np.stack([client.scale for client in clients])
+    return np.broadcast_to(np.abs(linear_weights(rule)), scale.shape), scale
+
+
+def _rounded(weight: Array, scale: Array) -> Array:
+    """Shares to six digits."""
     contribution = weight * scale
-    rounded = np.round(contribution / np.sqrt((contribution**2).sum(0)), DIGITS)
-    kinds, kind = np.unique(rounded.T, axis=0, return_inverse=True)
-    require(bool((kinds > 0).all()), "a client's share of the deployed scale is too small for a lattice")
-    distortion = _distortion(weight, scale, rounded)
-    shares = [Shares(tuple((a, 1.0) for a in row), distortion) for row in kinds.tolist()]
-    return Lattice(tuple(shares), kind.reshape(-1))
+    shares: Array = np.round(contribution / np.sqrt((contribution**2).sum(0)), DIGITS)
+    return shares
 
 
 def _distortion(weight: Array, scale: Array, rounded: Array) -> float:
@@ -84,7 +130,7 @@ def _distortion(weight: Array, scale: Array, rounded: Array) -> float:
     return math.nextafter(float(worst), math.inf)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def probability(level: int, shares: Shares) -> arb:
     """Pr(−m + s ≤ J ≤ m − n − s) for the radius level/64.
 
@@ -103,14 +149,36 @@ def probability(level: int, shares: Shares) -> arb:
     if not n * max(reach) * arb(shares.distortion) <= 1:
         return ZERO
     spare = 1 if shares.distortion else 0
-    sums = arb_poly([1])
-    histograms: dict[str, arb_poly] = {}
+    laws: dict[Parts, arb_poly] = {(): arb_poly([1])}
     for part, t, k in zip(shares.parts, steps, reach, strict=True):
-        if repr(part) not in histograms:
-            tails = [tail(j * t) for j in range(k + 1)]
-            half = [near - far for near, far in pairwise(tails)]
-            histograms[repr(part)] = arb_poly(half[::-1] + half)
-        sums = sums * histograms[repr(part)]
+        if (part,) not in laws:
+            laws[part,] = _histogram(t, k)
     first = -sum(reach)  # the value of J that belongs to the constant coefficient
-    inside = sums.coeffs()[max(0, -m + spare - first) : max(0, m - n - spare - first + 1)]
-    return sum(inside, ZERO)
+    halves = (_law(shares.parts[: n // 2], laws), _law(shares.parts[n // 2 :], laws))
+    return _between(*halves, -m + spare - first, m - n - spare - first)
+
+
+def _histogram(step: arb, reach: int) -> arb_poly:
+    """The masses of the cells [j t, (j + 1) t], −reach ≤ j < reach."""
+    half = [near - far for near, far in pairwise(tail(j * step) for j in range(reach + 1))]
+    return arb_poly(half[::-1] + half)
+
+
+def _law(parts: Parts, known: dict[Parts, arb_poly]) -> arb_poly:
+    """The law of the sum of some clients' cells, by halves; clients of equal shares are multiplied once."""
+    if parts not in known:
+        middle = len(parts) // 2
+        known[parts] = _law(parts[:middle], known) * _law(parts[middle:], known)
+    return known[parts]
+
+
+def _between(one: arb_poly, other: arb_poly, least: int, most: int) -> arb:
+    """The sum of the coefficients `least` to `most` of the product, without the product."""
+    below = list(accumulate(other.coeffs(), initial=ZERO))  # of all coefficients before each
+    last = len(below) - 1
+    mass = ZERO
+    for k, share in enumerate(one.coeffs()):
+        start, stop = max(0, least - k), min(last, most - k + 1)
+        if start < stop:
+            mass = mass + share * (below[stop] - below[start])
+    return mass
