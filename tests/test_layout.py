@@ -8,9 +8,9 @@ import pytest
 import fedcert
 
 ORDER = [
-    "errors", "limits", "frozen", "progress", "randomness", "normals", "atomic", "digest", "tensorfile",
-    "container", "check", "witness", "numerics", "enclosure", "gaussian", "box", "networks", "properties",
-    "laws", "rules", "verifiers", "events", "projected", "attack", "search", "certificate", "certify",
+    "errors", "visible", "limits", "frozen", "progress", "randomness", "normals", "atomic", "digest",
+    "tensorfile", "container", "check", "witness", "numerics", "enclosure", "gaussian", "box", "networks",
+    "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search", "certificate", "certify",
     "estimates", "message", "acceptance", "artifact", "data", "training", "federation",
     "experiments", "cli",
 ]  # fmt: skip

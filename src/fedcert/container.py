@@ -47,8 +47,9 @@ def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
     if metadata.get("format") != FORMAT:
         raise InvalidCertificate(f"{path}: not a fedcert certificate")
     if metadata.get("version") != VERSION:
+        found = metadata.get("version", "none")[:20]
         raise InvalidCertificate(
-            f"{path}: certificate format {metadata.get('version')!r}, but this fedcert reads {VERSION}:"
+            f"{path}: certificate format {found!r}, but this fedcert reads {VERSION}:"
             " use the fedcert version that wrote it"
         )
     header = {name: metadata.get(name, "") for name in ("format", "version", "claim")}

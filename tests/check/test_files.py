@@ -14,7 +14,7 @@ from torch import Tensor
 from fedcert import tensorfile
 from fedcert.certificate import Certificate, Claim
 from fedcert.check import check
-from fedcert.check.files import read
+from fedcert.check.files import MOST_CLIENTS, MOST_LAYERS, read
 from fedcert.container import read_arrays, read_container, write_container
 from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate
@@ -199,3 +199,77 @@ def test_nodes_that_are_none_are_refused(cells: list[int], offsets: list[int], t
     path = FEDERATION.save(tmp_path, certificate, RULES["fedavg"])
     with pytest.raises(InvalidCertificate, match=r"offsets|no cell"):
         check(path)
+
+
+@pytest.mark.parametrize("name", ["a[/b]", "\x1b[2K", "a\nproved", "\u202e", "", "x" * 65])
+def test_clients_have_plain_names_too(name: str, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    sealed(path, lambda claim, _: claim["messages"][1].update(client=name))
+    with pytest.raises(InvalidCertificate, match="no plain name") as refused:
+        read(path, tmp_path / "messages")
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("field", ["client", "events"])
+def test_a_message_that_is_named_says_who_it_is_from_in_plain_words(field: str, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    message = tmp_path / "messages" / "client-2.safetensors"
+    metadata, arrays = read_arrays(message)
+    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+    del metadata["digest"]
+    metadata[field] = "a[/b]\x1b[2K"
+    save_file(tensors, message, metadata=metadata)
+    sealed(path, lambda claim, _: claim["messages"][2].update(digest=digest(metadata, tensors)))
+    with pytest.raises(InvalidCertificate, match="no plain name"):
+        read(path, tmp_path / "messages")
+
+
+def test_the_lists_of_a_claim_are_bounded(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    layers = [{"type": "linear", "inputs": 2, "outputs": 2}, {"type": "relu"}] * MOST_LAYERS
+    sealed(path, lambda claim, _: claim.update(network=layers))
+    with pytest.raises(InvalidCertificate, match="2000 layers"):
+        read(path, tmp_path / "messages")
+    path = save(tmp_path)
+    sealed(path, lambda claim, _: claim["rule"].update(clients=MOST_CLIENTS + 1))
+    with pytest.raises(InvalidCertificate, match="10001 clients"):
+        read(path, tmp_path / "messages")
+
+
+@pytest.mark.parametrize("value", ["y" * 100_000, [[]] * 10_000, {"z" * 5000: 1}])
+def test_an_error_quotes_no_more_than_a_line(value: object, tmp_path: Path) -> None:
+    path = save(tmp_path)
+    whole, tensors = read_container(path)
+    others = [{**whole, field: value} for field in ("kind", "rule", "network", "messages")]
+    others += [{**whole, "y" * 100_000: 0}, {**whole, "rule": {**whole["rule"], "type": value}}]
+    others += [{**whole, "network": [{**whole["network"][0], "inputs": value}]}]
+    others += [{**whole, "messages": [{"client": value, "digest": ""}] * 3}]
+    for claim in others:
+        write_container(path, claim, tensors)
+        with pytest.raises(InvalidCertificate) as refused:
+            read(path, tmp_path / "messages")
+        assert len(str(refused.value)) < 400 + len(str(path))
+
+
+def test_what_lies_beside_the_messages_is_skipped_with_a_note(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    folder = tmp_path / "messages"
+    (folder / "a-torn.safetensors").write_bytes(b"\x80\x04pickle")
+    (folder / "certificate.safetensors").write_bytes(path.read_bytes())
+    (folder / "copy.safetensors").write_bytes((folder / "client-0.safetensors").read_bytes())
+    save_file({"x": torch.zeros(1)}, folder / "foreign.safetensors")
+    document = read(path, folder)
+    assert [client.name for client in document.clients] == ["client-0", "client-1", "client-2"]
+    names = ("a-torn", "certificate", "foreign")
+    assert len(document.skipped) == len(names)
+    for line, name in zip(document.skipped, names, strict=True):
+        assert line.startswith("skipped: ")
+        assert f"{name}.safetensors" in line
+
+
+def test_a_named_message_that_is_torn_is_missing(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    message = tmp_path / "messages" / "client-1.safetensors"
+    message.write_bytes(message.read_bytes()[:100])
+    with pytest.raises(InvalidCertificate, match=r"'client-1' is not in .* skipped: .*client-1.safetensors"):
+        read(path, tmp_path / "messages")

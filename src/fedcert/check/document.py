@@ -8,6 +8,7 @@ import numpy as np
 from fedcert.errors import InvalidCertificate
 
 Array = np.ndarray[Any, np.dtype[Any]]
+LONGEST_QUOTE = 80  # characters of a foreign content in an error
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Document:
         lower: the claimed lower bounds, one a property.
         upper: the claimed upper bounds, or None.
         witness: by name.
+        skipped: a line for each file beside the messages that is none.
     """
 
     kind: str
@@ -113,6 +115,7 @@ class Document:
     lower: Array
     upper: Array | None
     witness: dict[str, Array]
+    skipped: tuple[str, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -127,6 +130,12 @@ class Document:
     def tensor(self, name: str, dtype: Any, *shape: int | None) -> Array:
         """A tensor of the witness, of this type and shape (None for any length)."""
         return shaped(f"witness.{name}", self.witness.get(name), dtype, *shape)
+
+
+def quoted(value: object) -> str:
+    """A foreign value as an error shows it."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 
 def require(condition: bool, complaint: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fedcert.check.document import Array, Client, Document, Layer, Properties, Rule, require, shaped
+from fedcert.check.document import Array, Client, Document, Layer, Properties, Rule, quoted, require, shaped
 from fedcert.container import read_arrays, read_claim
 from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate
@@ -14,6 +14,8 @@ from fedcert.errors import InvalidCertificate
 KINDS = ("local", "transported", "direct")
 AVERAGES = ("fedavg", "pog", "weighted-average")
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")  # names are shown to people
+MOST_LAYERS = 1000
+MOST_CLIENTS = 10_000
 MESSAGE = {
     "format": "fedcert-message",
     "version": "2",
@@ -33,7 +35,7 @@ def read(path: Path, messages: Path) -> Document:
         return _parse(claim, arrays, messages)
     except InvalidCertificate as error:
         raise InvalidCertificate(f"{path}: {error}") from error
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, RecursionError) as error:
         raise InvalidCertificate(f"{path}: the claim is malformed ({error!r})") from error
 
 
@@ -41,13 +43,13 @@ FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witnes
 
 
 def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> Document:
-    require(set(claim) == FIELDS, f"the claim has the fields {sorted(claim)}, not {sorted(FIELDS)}")
-    require(claim["kind"] in KINDS, f"a claim of the kind {claim['kind']!r}")
+    require(set(claim) == FIELDS, f"the claim has the fields {quoted(sorted(claim))}, not {sorted(FIELDS)}")
+    require(claim["kind"] in KINDS, f"a claim of the kind {quoted(claim['kind'])}")
     require(_plain(claim["events"]), "the family of events has no plain name")
     asked = {name: arrays.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
     known = {"lower", "upper", "rule.weights", "rule.offset", *(f"properties.{name}" for name in asked)}
     stray = [name for name in arrays if name not in known and not name.startswith("witness.")]
-    require(not stray, f"tensors {stray} have no place in a certificate")
+    require(not stray, f"tensors {quoted(stray)} have no place in a certificate")
     chosen = {n.removeprefix("witness."): t for n, t in arrays.items() if n.startswith("witness.")}
     present = {name: tensor for name, tensor in asked.items() if tensor is not None}
     require(claim["properties"] == digest({}, present), "the properties are not those that were certified")
@@ -65,8 +67,10 @@ def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> D
         require(
             bool(((above >= bound) & (above <= 1)).all()), "an upper bound below the lower one or above 1"
         )
-    clients = _clients(claim["messages"], messages, rule.clients, dimension)
-    return Document(claim["kind"], claim["events"], rule, network, clients, properties, bound, above, chosen)
+    clients, skipped = _clients(claim["messages"], messages, rule.clients, dimension)
+    return Document(
+        claim["kind"], claim["events"], rule, network, clients, properties, bound, above, chosen, skipped
+    )
 
 
 def _plain(name: Any) -> bool:
@@ -74,12 +78,13 @@ def _plain(name: Any) -> bool:
 
 
 def _natural(value: Any, least: int, what: str) -> int:
-    require(type(value) is int and least <= value < 2**31, f"{what} is {value!r}")
+    require(type(value) is int and least <= value < 2**31, f"{what} is {quoted(value)}")
     return int(value)
 
 
 def _network(layers: Any) -> tuple[Layer, ...]:
     require(isinstance(layers, list) and len(layers) > 0, "the network has no layers")
+    require(len(layers) <= MOST_LAYERS, f"a network of {len(layers)} layers, more than {MOST_LAYERS}")
     found: list[Layer] = []
     width: int | None = None
     for layer in layers:
@@ -88,9 +93,10 @@ def _network(layers: Any) -> tuple[Layer, ...]:
             found.append(Layer(0, 0))
             continue
         require(
-            isinstance(layer, dict) and set(layer) == {"type", "inputs", "outputs"}, f"a layer is {layer!r}"
+            isinstance(layer, dict) and set(layer) == {"type", "inputs", "outputs"},
+            f"a layer is {quoted(layer)}",
         )
-        require(layer["type"] == "linear", f"a layer of type {layer['type']!r}")
+        require(layer["type"] == "linear", f"a layer of type {quoted(layer['type'])}")
         inputs, outputs = (_natural(layer[name], 1, f"a layer's {name}") for name in ("inputs", "outputs"))
         require(width in (None, inputs), f"a layer of {inputs} inputs follows one of {width} outputs")
         width = outputs
@@ -102,10 +108,11 @@ def _network(layers: Any) -> tuple[Layer, ...]:
 def _rule(rule: Any, arrays: dict[str, Array], dimension: int) -> Rule:
     require(isinstance(rule, dict), "the rule is no object")
     clients = _natural(rule["clients"], 1, "the number of clients")
+    require(clients <= MOST_CLIENTS, f"a rule of {clients} clients, more than {MOST_CLIENTS}")
     name, kind = rule["name"], rule["type"]
     require(_plain(name), "the rule has no plain name")
     if kind == "linear":
-        require(set(rule) == {"type", "name", "clients"}, f"the rule has the fields {sorted(rule)}")
+        require(set(rule) == {"type", "name", "clients"}, f"the rule has the fields {quoted(sorted(rule))}")
         require(name not in ("median", "trimmed-mean"), f"a linear rule is not a {name}")
         weights = shaped("rule.weights", arrays.get("rule.weights"), np.float64, clients, None)
         require(weights.shape[1] in (1, dimension), f"weights for {weights.shape[1]} parameters")
@@ -117,8 +124,10 @@ def _rule(rule: Any, arrays: dict[str, Array], dimension: int) -> Rule:
             )  # of what the name says; no bound relies on it
             require(offset is None and bool((weights >= 0).all()) and sums, f"{name} is a weighted average")
         return Rule(name, clients, weights, offset, 0)
-    require(kind == "trimmed-mean", f"a rule of type {kind!r}")
-    require(set(rule) == {"type", "name", "clients", "trim"}, f"the rule has the fields {sorted(rule)}")
+    require(kind == "trimmed-mean", f"a rule of type {quoted(kind)}")
+    require(
+        set(rule) == {"type", "name", "clients", "trim"}, f"the rule has the fields {quoted(sorted(rule))}"
+    )
     require("rule.weights" not in arrays and "rule.offset" not in arrays, "a trimmed mean has no weights")
     trim = _natural(rule["trim"], 0, "the number of values trimmed")
     require(2 * trim < clients, f"{trim} values cannot be trimmed at each end of {clients}")
@@ -140,41 +149,59 @@ def _properties(arrays: dict[str, Array], network: tuple[Layer, ...]) -> Propert
     return Properties(low, high, C, d)
 
 
-def _clients(listed: Any, folder: Path, count: int, dimension: int) -> tuple[Client, ...]:
-    """The messages that the certificate names, found in the folder by their digests."""
+def _clients(
+    listed: Any, folder: Path, count: int, dimension: int
+) -> tuple[tuple[Client, ...], tuple[str, ...]]:
+    """The messages that the certificate names, found in the folder by their digests; and what was skipped."""
     require(isinstance(listed, list) and len(listed) == count, f"messages of {count} clients are needed")
     for entry in listed:
         require(
             isinstance(entry, dict)
             and set(entry) == {"client", "digest"}
             and all(isinstance(value, str) for value in entry.values()),
-            f"a message is named by {entry!r}",
+            f"a message is named by {quoted(entry)}",
         )
+        require(_plain(entry["client"]), f"the client {quoted(entry['client'])} has no plain name")
     names = [entry["client"] for entry in listed]
     require(len(set(names)) == count, "two messages of one client: its draws are not independent")
-    wanted = {entry["digest"] for entry in listed}
+    found, skipped = _messages(folder, {entry["digest"] for entry in listed}, dimension)
+    for entry in listed:
+        require(
+            entry["digest"] in found,
+            f"the message of {entry['client']!r} is not in {folder}, or was changed: pass --messages"
+            + (f"; {skipped[0]}" if skipped else ""),
+        )
+        own = found[entry["digest"]]
+        require(own.name == entry["client"], f"the message of {entry['client']!r} is signed {own.name!r}")
+    return tuple(found[entry["digest"]] for entry in listed), skipped
+
+
+def _messages(folder: Path, wanted: set[str], dimension: int) -> tuple[dict[str, Client], tuple[str, ...]]:
+    """The messages that are wanted, by digest, and a line for each file that is no message."""
     found: dict[str, Client] = {}
+    skipped: list[str] = []
     for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else []:
-        metadata, arrays = read_arrays(path)
+        try:
+            metadata, arrays = read_arrays(path)
+        except InvalidCertificate as error:
+            skipped.append(f"skipped: {error}")
+            continue
         metadata.pop("digest", None)  # of all the rest
         name = digest(metadata, arrays)
         if name in wanted:
             found[name] = _client(metadata, arrays, dimension)
-    for entry in listed:
-        require(
-            entry["digest"] in found,
-            f"the message of {entry['client']!r} is not in {folder}, or was changed: pass --messages",
-        )
-        own = found[entry["digest"]]
-        require(own.name == entry["client"], f"the message of {entry['client']!r} is signed {own.name!r}")
-    return tuple(found[entry["digest"]] for entry in listed)
+        elif metadata.get("format") != MESSAGE["format"]:
+            skipped.append(f"skipped: {path}: not a fedcert message")
+    return found, tuple(skipped)
 
 
 def _client(metadata: dict[str, str], arrays: dict[str, Array], dimension: int) -> Client:
-    name = metadata.get("client", "")
+    name, events = metadata.get("client", ""), metadata.get("events", "")
+    require(_plain(name), f"the client {quoted(name)} has no plain name")
     try:
+        require(_plain(events), f"the family of events {quoted(events)} has no plain name")
         for field, value in MESSAGE.items():
-            require(metadata.get(field) == value, f"{field} {metadata.get(field)!r} is not {value!r}")
+            require(metadata.get(field) == value, f"{field} {quoted(metadata.get(field))} is not {value!r}")
         loc = shaped("law.loc", arrays.get("law.loc"), np.float64, dimension)
         scale = shaped("law.scale", arrays.get("law.scale"), np.float64, dimension)
         low = shaped("cells.lower", arrays.get("cells.lower"), np.float64, None, dimension)
@@ -183,4 +210,4 @@ def _client(metadata: dict[str, str], arrays: dict[str, Array], dimension: int) 
         require(bool((low <= high).all()), "a cell has a lower end above its upper end")
     except InvalidCertificate as error:
         raise InvalidCertificate(f"client {name!r}: {error}") from error
-    return Client(name, metadata.get("events", ""), loc, scale, low, high)
+    return Client(name, events, loc, scale, low, high)
