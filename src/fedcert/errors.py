@@ -65,5 +65,9 @@ class InvalidCertificate(FedcertError):
     """A certificate file that is truncated, foreign, tampered with, or without its messages."""
 
 
+class TooCostly(FedcertError):
+    """A certificate whose proof would take more memory or time than is allowed."""
+
+
 class CannotWrite(FedcertError):
     """A file that cannot be written: no permission, or no room."""

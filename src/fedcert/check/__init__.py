@@ -1,19 +1,20 @@
 """The checker: proves a saved certificate again, from the messages and the witness, in ball arithmetic.
 
 It shares nothing with the code that made the certificate but the digest, the file's envelope and the errors.
-Each family of events has a module with a function that returns what it could prove for each property; here
-the result is compared with what the certificate claims.
+Each family of events has a module with a function that returns what it could prove for each property, and one
+in `cost/` that says beforehand what this takes; here the result is compared with what the certificate claims.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from fedcert.check.balls import mean_down, mean_up
+from fedcert.check.cost import DEFAULT, Estimate, Limits, affordable
 from fedcert.check.document import Document, Proved
 from fedcert.check.files import read
-from fedcert.errors import InvalidCertificate
+from fedcert.errors import FedcertError, InvalidCertificate, TooCostly
 from fedcert.progress import Tracker, silent
 
 
@@ -53,9 +54,25 @@ class Report:
         return not self.failures
 
 
-Family = Callable[[Document, int, Tracker], list[Proved]]
-FAMILIES = {"box": "fedcert.check.boxes", "projected": "fedcert.check.projected"}
-"""Where the function `prove` of a family of events is; any other family is one of cells."""
+@dataclass(frozen=True)
+class Refused:
+    """A certificate without a verdict.
+
+    Attributes:
+        path: of the file.
+        reason: why it was not checked.
+    """
+
+    path: Path
+    reason: str
+
+
+Prove = Callable[[Document, int, Tracker], list[Proved]]
+FAMILIES = {"box": "boxes", "projected": "projected"}
+"""Which module has the function `prove` of a family of events, and which in `cost/` its function `estimate`.
+
+Any other family is one of cells.
+"""
 
 
 def certificates(path: Path) -> list[Path]:
@@ -70,15 +87,54 @@ def certificates(path: Path) -> list[Path]:
     return found
 
 
-def check(path: Path, messages: Path | None = None, jobs: int = 1, track: Tracker = silent) -> Report:
+def check(
+    path: Path,
+    messages: Path | None = None,
+    jobs: int = 1,
+    track: Tracker = silent,
+    limits: Limits = DEFAULT,
+) -> Report:
     """Prove the certificate again, property by property.
 
     Args:
         path: of the certificate.
         messages: the folder of the clients' messages; beside the certificate's own folder where None.
-        jobs: how many processes work.
+        jobs: how many processes work; fewer where memory allows no more.
         track: shows progress.
+        limits: the most that the proof may cost.
     """
     document = read(path, messages or path.absolute().parent.parent / "messages")
-    prove: Family = import_module(FAMILIES.get(document.events, "fedcert.check.cells")).prove
-    return Report(document, tuple(prove(document, jobs, track)))
+    family = FAMILIES.get(document.events, "cells")
+    estimate: Estimate = import_module(f"fedcert.check.cost.{family}").estimate
+    prove: Prove = import_module(f"fedcert.check.{family}").prove
+    try:
+        able = affordable(document, estimate, jobs, limits)
+        return Report(document, tuple(prove(document, able, track)))
+    except (InvalidCertificate, TooCostly) as error:
+        raise type(error)(f"{path}: {error}") from error
+    except MemoryError as error:
+        raise TooCostly(f"{path}: the proof takes more memory than there is") from error
+
+
+def check_each(
+    paths: Sequence[Path], messages: Path | None, jobs: int, track: Tracker, limits: Limits = DEFAULT
+) -> list[Report | Refused]:
+    """Check some certificates; one that is unreadable or costs too much does not hide the others.
+
+    Args:
+        paths: of the certificates.
+        messages: as for `check`.
+        jobs: as for `check`.
+        track: shows progress.
+        limits: of each proof.
+    """
+    return [_attempt(path, messages, jobs, track, limits) for path in paths]
+
+
+def _attempt(
+    path: Path, messages: Path | None, jobs: int, track: Tracker, limits: Limits
+) -> Report | Refused:
+    try:
+        return check(path, messages, jobs, track, limits)
+    except FedcertError as error:
+        return Refused(path, str(error))

@@ -52,12 +52,15 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
         jobs: how many processes.
         track: shows progress.
     """
+    return over_properties(partial(_prove_some, document, choices_of(document)), document, jobs, track)
+
+
+def choices_of(document: Document) -> list[Choice]:
+    """What the witness chose: a block for each client of a local claim, one for any other."""
     n = len(document.clients)
     if document.kind == "local":
-        choices = [read_choice(document, f"client-{i}.", 1) for i in range(n)]
-    else:
-        choices = [read_choice(document, "", 1 if document.kind == "direct" else n)]
-    return over_properties(partial(_prove_some, document, choices), document, jobs, track)
+        return [read_choice(document, f"client-{i}.", 1) for i in range(n)]
+    return [read_choice(document, "", 1 if document.kind == "direct" else n)]
 
 
 def read_choice(document: Document, prefix: str, clients: int) -> Choice:

@@ -49,11 +49,14 @@ def over_properties(
         jobs: how many processes.
         track: shows progress.
     """
-    count = len(document.properties)
-    size = max(1, -(-count // (PIECES * jobs)))
-    pieces = [range(start, min(start + size, count)) for start in range(0, count, size)]
-    found = mapped(prove, pieces, jobs, track, "proving properties")
+    found = mapped(prove, pieces(len(document.properties), jobs), jobs, track, "proving properties")
     return [result for piece in found for result in piece]
+
+
+def pieces(count: int, jobs: int) -> list[range]:
+    """So many properties, some at a time."""
+    size = max(1, -(-count // (PIECES * jobs)))
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def _precisely(function: Callable[[T], U], item: T) -> U:
