@@ -98,7 +98,7 @@ def certify(
     with progress_bars(Console(stderr=True)) as track:
         server = Server.receive(settings, messages, min_clients, track)
         for file, reason in server.accepted.refused.items():
-            _notify(f"refused: {file}: {' '.join(reason.split())}")
+            _notify(f"refused: {file}: {reason}")
         summary = carry_out(
             lambda once: server.certify(track, once), folder, server.identity, overwrite, _notify
         )
@@ -130,18 +130,20 @@ def _run(
 
 def _notify(text: str) -> None:
     """A line for the user, beside the results."""
-    print(f"fedcert: {text}", file=sys.stderr)
+    from fedcert.visible import visible
+
+    print(f"fedcert: {visible(' '.join(text.split()))}", file=sys.stderr)
 
 
 def _show(summary: Any, folder: Path) -> None:
     """The table of a run, and where its report is."""
     from rich.console import Console
 
-    from fedcert.experiments.console import summary_table
+    from fedcert.experiments.console import plain, summary_table
 
     console = Console()
     console.print(summary_table(summary))
-    console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
+    console.print(plain(f"report: {folder / 'report.html'}"), soft_wrap=True)
 
 
 @app.command()
@@ -206,12 +208,12 @@ def report(
 def _report(folders: list[Path], out: Path, command: str) -> None:
     from rich.console import Console
 
-    from fedcert.experiments.console import grid_table
+    from fedcert.experiments.console import grid_table, plain
     from fedcert.experiments.report.write import write_report
 
     console = Console()
     console.print(grid_table(write_report(folders, out, command)))
-    console.print(f"report: {out / 'report.html'}", soft_wrap=True)
+    console.print(plain(f"report: {out / 'report.html'}"), soft_wrap=True)
 
 
 @app.command()
@@ -221,28 +223,38 @@ def check(
         Path | None, typer.Option(help="Folder of the clients' messages; the run's own by default.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
+    max_memory: Annotated[
+        float, typer.Option(min=0, help="GiB that a proof may take, all processes together.")
+    ] = 4.0,
+    max_work: Annotated[float, typer.Option(min=0, help="Minutes of one core that a proof may take.")] = 3000,
 ) -> None:
-    """Prove certificates again, in ball arithmetic. Exit code 0: proved, 1: not proved, 2: unreadable."""
+    """Prove certificates again, in ball arithmetic.
+
+    Exit code 0: all proved, 1: something is not proved, 2: something is unreadable or costs too much.
+    """
     import os
 
     from rich.console import Console
 
-    from fedcert.check import certificates
-    from fedcert.check import check as prove
+    from fedcert.check import Refused, Report, certificates, check_each
+    from fedcert.check.cost import Limits
     from fedcert.experiments.console import check_table, progress_bars, subjects, unproved
 
+    limits = Limits(int(max_memory * 2**30), 60 * max_work)
     with progress_bars(Console(stderr=True)) as track:
-        reports = [
-            prove(path, messages, jobs or os.cpu_count() or 1, track) for path in certificates(certificate)
-        ]
-    console = Console()
-    console.print(check_table(reports))
-    for line in subjects(reports):
-        console.print(line, soft_wrap=True, highlight=False)
-    for report in reports:
-        for line in unproved(report):
-            console.print(line, soft_wrap=True, highlight=False)
-    raise typer.Exit(0 if all(report.verdict for report in reports) else 1)
+        outcomes = check_each(certificates(certificate), messages, jobs or os.cpu_count() or 1, track, limits)
+    reports = [outcome for outcome in outcomes if isinstance(outcome, Report)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+    for line in dict.fromkeys(line for report in reports for line in report.document.skipped):
+        _notify(line)
+    for one in refused:
+        _notify(one.reason)
+    if reports:
+        console = Console()
+        console.print(check_table(reports, refused))
+        for text in [*subjects(reports), *(text for report in reports for text in unproved(report))]:
+            console.print(text, soft_wrap=True)
+    raise typer.Exit(2 if refused else 0 if all(report.verdict for report in reports) else 1)
 
 
 def main() -> None:
@@ -252,8 +264,7 @@ def main() -> None:
     try:
         app()
     except FedcertError as error:
-        message = " ".join(str(error).split())
-        print(f"fedcert: {message}", file=sys.stderr)
+        _notify(str(error))
         raise SystemExit(2) from error
 
 

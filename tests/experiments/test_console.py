@@ -1,6 +1,8 @@
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from fedcert.check import Report
+from fedcert.check import Refused, Report
 from fedcert.check.document import Document, Layer, Proved, Rule
 from fedcert.check.document import Properties as Asked
 from fedcert.experiments.console import (
     check_table,
     percent_down,
+    plain,
     progress_bars,
     subjects,
     summary_table,
@@ -190,18 +193,48 @@ def test_a_check_shows_every_certificate_within_eighty_columns() -> None:
 
 def test_what_is_not_proved_is_listed_with_the_figures_that_hold() -> None:
     assert not list(unproved(report([0.5], None, [Proved(0.5)])))
-    lines = list(unproved(report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12)))
+    lines = [line.plain for line in unproved(report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12))]
     assert lines[0] == "direct fedavg projected, property 0: claimed [0.5, 0.9], proved [0.4999, 0.9]"
     assert lines[-1] == "direct fedavg projected: and 2 more"
     (line,) = unproved(report([0.5, 0.5], None, [Proved(0.5), Proved(0.1)]))
-    assert line == "direct fedavg projected, property 1: claimed 0.5, proved 0.1"
+    assert line.plain == "direct fedavg projected, property 1: claimed 0.5, proved 0.1"
     (above,) = unproved(report([0.5], [0.9], [Proved(0.5, 0.95)]))
-    assert "proved [0.5, 0.95]" in above
+    assert "proved [0.5, 0.95]" in above.plain
 
 
 def test_a_check_says_what_it_speaks_about_once() -> None:
     one, other = report([0.5], None, [Proved(0.5)]), report([0.5, 0.25], None, [Proved(0.5), Proved(0.25)])
-    lines = list(subjects([one, one, other]))
+    lines = [line.plain for line in subjects([one, one, other])]
     assert len(lines) == 2
     assert lines[0].startswith("of 1 properties (")
     assert "network 1-1" in lines[0]
+
+
+NASTY = "a[/b]\x1b[2K\nproved"
+
+
+def test_names_from_outside_are_neither_markup_nor_commands() -> None:
+    """Escape sequences would erase what stands beside them, and rich stops at markup that does not fit."""
+    assert shown(plain(NASTY)) == "a[/b]\\x1b[2K\\nproved\n"
+    one = report([0.5], None, [Proved(0.1)])
+    nasty = Report(replace(one.document, rule=replace(one.document.rule, name=NASTY)), one.proved)
+    refused = [Refused(Path(f"{NASTY.replace('/', '')}.safetensors"), "because")]
+    for text in (shown(check_table([nasty], refused)), *(shown(line) for line in unproved(nasty))):
+        assert "\x1b" not in text
+        assert "\\x1b[2K\\nproved" in text
+
+
+def test_a_certificate_without_a_verdict_stands_in_the_table() -> None:
+    text = shown(
+        check_table([report([0.5], None, [Proved(0.5)])], [Refused(Path("x.safetensors"), "torn")]), 80
+    )
+    (line,) = [line for line in text.splitlines() if "x.safetensors" in line]
+    assert "NOT CHECKED" in line
+
+
+def test_a_long_network_is_not_listed_whole() -> None:
+    one = report([0.5], None, [Proved(0.5)])
+    deep = Report(replace(one.document, network=(Layer(1, 1),) * 900), one.proved)
+    (line,) = subjects([deep])
+    assert "-…-1," in line.plain
+    assert len(line.plain) < 200

@@ -14,15 +14,17 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from fedcert.certificate import percent_down, percent_up
-from fedcert.check import Report
+from fedcert.check import Refused, Report
 from fedcert.check.document import Document
 from fedcert.digest import digest
 from fedcert.experiments.report.grid_sheets import federations, overview, typical
 from fedcert.experiments.report.job import Job
 from fedcert.experiments.result import Summary
 from fedcert.progress import Tracker
+from fedcert.visible import visible
 
 T = TypeVar("T")
 SHOWN = 10  # properties that are listed if they are not proved
@@ -110,11 +112,21 @@ def grid_table(jobs: Sequence[Job]) -> Table:
     return table
 
 
-def check_table(reports: Sequence[Report]) -> Table:
+def plain(text: str) -> Text:
+    """A text from outside as it is printed: no markup, and control characters visible.
+
+    Args:
+        text: a name, a path, or a line that quotes one.
+    """
+    return Text(visible(text))
+
+
+def check_table(reports: Sequence[Report], refused: Sequence[Refused] = ()) -> Table:
     """What each certificate claims, what was proven of it, and the verdict.
 
     Args:
         reports: of the checker.
+        refused: the certificates without a verdict.
     """
     table = Table(title="mean over properties", padding=(0, 1, 0, 0))
     for name in ("claim", "claimed, %", "proved, %", "verdict"):
@@ -122,37 +134,41 @@ def check_table(reports: Sequence[Report]) -> Table:
     for report in reports:
         failed = len(report.failures)
         table.add_row(
-            _claim(report),
+            plain(_claim(report)),
             bounds(*report.claimed_mean),
             bounds(*report.proved_mean),
             "proved" if report.verdict else f"NOT PROVED: {failed}/{len(report.proved)}",
         )
+    for one in refused:
+        table.add_row(plain(one.path.name), "–", "–", "NOT CHECKED")
     return table
 
 
-def subjects(reports: Sequence[Report]) -> Iterator[str]:
+def subjects(reports: Sequence[Report]) -> Iterator[Text]:
     """What the certificates speak about, a line for each different one.
 
     Args:
         reports: of the checker.
     """
-    yield from dict.fromkeys(_subject(report.document) for report in reports)
+    for line in dict.fromkeys(_subject(report.document) for report in reports):
+        yield plain(line)
 
 
 def _subject(document: Document) -> str:
     asked = document.properties
     named = {"lower": asked.lower, "upper": asked.upper, "C": asked.C, "d": asked.d}
     affine = [layer for layer in document.network if layer.linear]
-    widths = "-".join(str(width) for width in (affine[0].inputs, *(layer.outputs for layer in affine)))
+    widths = [str(width) for width in (affine[0].inputs, *(layer.outputs for layer in affine))]
+    deep = "" if len(widths) <= SHOWN else f"-…-{widths[-1]}"
     clients = ", ".join(client.name for client in document.clients[:SHOWN])
     more = "" if len(document.clients) <= SHOWN else f" and {len(document.clients) - SHOWN} more"
     return (
-        f"of {len(asked)} properties ({digest({}, named)[:12]}), network {widths},"
+        f"of {len(asked)} properties ({digest({}, named)[:12]}), network {'-'.join(widths[:SHOWN])}{deep},"
         f" {len(document.clients)} clients: {clients}{more}"
     )
 
 
-def unproved(report: Report) -> Iterator[str]:
+def unproved(report: Report) -> Iterator[Text]:
     """A line for each of the first properties that are not proved: the figures that do hold.
 
     Args:
@@ -163,9 +179,9 @@ def unproved(report: Report) -> Iterator[str]:
         own = report.proved[p]
         claimed = exact_bounds(float(report.document.lower[p]), upper)
         held = exact_bounds(own.lower, None if upper is None else own.upper)
-        yield f"{_claim(report)}, property {p}: claimed {claimed}, proved {held}"
+        yield plain(f"{_claim(report)}, property {p}: claimed {claimed}, proved {held}")
     if len(report.failures) > SHOWN:
-        yield f"{_claim(report)}: and {len(report.failures) - SHOWN} more"
+        yield plain(f"{_claim(report)}: and {len(report.failures) - SHOWN} more")
 
 
 def _claim(report: Report) -> str:
