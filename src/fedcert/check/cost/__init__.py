@@ -8,7 +8,7 @@ file made to be slow is not estimated below its cost; an ordinary one may take a
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fedcert.check.cost.rates import PROCESS
+from fedcert.check.cost.rates import PROCESS, PROPERTY
 from fedcert.check.document import Document
 from fedcert.errors import TooCostly
 
@@ -74,11 +74,11 @@ def affordable(document: Document, estimate: Estimate, jobs: int, limits: Limits
 
 
 def size(document: Document) -> int:
-    """Bytes of all arrays of a certificate and its messages."""
+    """Bytes of a certificate, its messages and the list of what was proven."""
     asked = document.properties
     arrays = [asked.lower, asked.upper, asked.C, asked.d, document.lower, *document.witness.values()]
     for client in document.clients:
         arrays += [client.loc, client.scale, client.lower, client.upper]
     if document.rule.weights is not None:
         arrays.append(document.rule.weights)
-    return sum(array.nbytes for array in arrays)
+    return sum(array.nbytes for array in arrays) + PROPERTY * len(asked)

@@ -1,6 +1,7 @@
 """What the steps of a proof take on an ordinary core, as `benchmarks/check_cost.py` measures them."""
 
 PROCESS = 260 * 2**20  # bytes of the interpreter with all that is imported
+PROPERTY = 600  # bytes of what is known of a property, beside arrays
 BALL = 90  # bytes of a ball in an array
 ENTRY = 56  # bytes of a ball in one of python-flint's matrices or polynomials
 
