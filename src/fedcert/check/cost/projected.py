@@ -11,7 +11,7 @@ from fedcert.check.document import Document
 from fedcert.check.parallel import pieces
 from fedcert.check.projected.exact import TAIL_RATES
 from fedcert.check.projected.inversion import MOST_TERMS, RATES
-from fedcert.check.projected.tails import MOST_COUNTED
+from fedcert.check.projected.tails import MOST_CELLS, MOST_COUNTED
 
 LAW, SHARE = 12, 8  # operations on a parameter of a law, and of a client's share of it
 TRIES = 14  # numbers of terms that an inversion tries
@@ -43,7 +43,7 @@ def estimate(document: Document, jobs: int) -> Cost:
     repeated = len(pieces(properties, jobs))
     match document.kind:
         case "transported":
-            cells = int(document.tensor("cells", np.int32, 1)[0])
+            cells = min(MOST_CELLS, int(document.tensor("cells", np.int32, 1)[0]))  # more are refused
             seconds = properties * chained_seconds(sizes, constraints, clients, cells)
             law, kept = (LAW + SHARE) * clients, clients
         case "local":
