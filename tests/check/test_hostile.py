@@ -89,7 +89,7 @@ def test_a_refusal_takes_hardly_any_memory(tmp_path: Path) -> None:
     assert "--max-memory" in line
 
 
-def test_thousands_of_disjoint_nodes_are_proved(tmp_path: Path) -> None:
+def test_nodes_of_that_kind_are_proved_where_they_are_few(tmp_path: Path) -> None:
     assert check(many_nodes(tmp_path, 16)).verdict
 
 
