@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedcert.certify.projected_transported import client_layers
 from fedcert.check.projected import region
-from fedcert.check.projected.exact import Choices, Region
+from fedcert.check.projected.exact import Choices, Region, TailChoice
 from fedcert.check.projected.layers import RandomLayer, deployed, shares
 from fedcert.projected.bound import Split, TailChoices, Violation, analysis
 from fedcert.projected.centre import Known
@@ -90,7 +90,13 @@ class Both:
             mine["deviation"],
             [mine[f"sign.{k}"] for k in range(len(self.layers) - 1)],
             *([mine[f"{name}.{k}"] for k in hidden] for name in ("below", "slope", "rate", "mean_rate")),
-            np.stack([mine.get(f"tail.{name}", np.zeros(2)) for name in ("rate", "centre", "spread")], -1),
+            [
+                TailChoice(*own)
+                for own in zip(
+                    *(mine.get(f"tail.{name}", np.zeros(2)).tolist() for name in TailChoice._fields),
+                    strict=True,
+                )
+            ],
         )
 
 

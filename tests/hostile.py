@@ -96,6 +96,7 @@ def wide(folder: Path, width: int = 60_000) -> Path:
         "movement": doubles(1, 2, value=0.1),
         "deviation": doubles(1, 2, value=0.1),
         "sign.0": torch.zeros(1, width, dtype=torch.int8),
+        "tail.terms": torch.zeros(1, 1, dtype=torch.int32),
     }
     own = [message(folder / "messages", 0, dimension)]
     return certificate(folder, "direct", "projected", (1, width, 1), witness, own)

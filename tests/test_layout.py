@@ -10,8 +10,8 @@ import fedcert
 ORDER = [
     "errors", "visible", "limits", "frozen", "progress", "randomness", "normals", "atomic", "digest",
     "tensorfile", "container", "check", "witness", "numerics", "enclosure", "gaussian", "box", "networks",
-    "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search", "certificate", "certify",
-    "estimates", "message", "acceptance", "artifact", "data", "training", "federation",
+    "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search", "certificate",
+    "certify", "estimates", "message", "acceptance", "artifact", "data", "training", "federation",
     "experiments", "cli",
 ]  # fmt: skip
 ROOT = Path(fedcert.__file__).parent

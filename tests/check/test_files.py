@@ -15,7 +15,7 @@ from fedcert import tensorfile
 from fedcert.certificate import Certificate, Claim
 from fedcert.check import check
 from fedcert.check.files import MOST_CLIENTS, MOST_LAYERS, read
-from fedcert.container import read_arrays, read_container, write_container
+from fedcert.container import VERSION, read_arrays, read_container, write_container
 from fedcert.digest import digest
 from fedcert.errors import InvalidCertificate
 from fedcert.witness import Witness
@@ -166,7 +166,7 @@ def test_a_claim_that_says_two_things_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path)
     claim, tensors = read_container(path)
     text = f'{{"kind": "direct", {json.dumps(claim)[1:]}'
-    header = {"format": "fedcert-certificate", "version": "1", "claim": text}
+    header = {"format": "fedcert-certificate", "version": VERSION, "claim": text}
     tensorfile.write(path, {**header, "digest": digest(header, tensors)}, tensors)
     with pytest.raises(InvalidCertificate, match="twice"):
         read(path, tmp_path / "messages")

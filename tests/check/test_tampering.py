@@ -67,7 +67,7 @@ def test_no_part_can_be_changed_without_its_digest(case: str, tmp_path: Path) ->
     others += [{k: v for k, v in claim.items() if k != field} for field in claim]
     others += [{**claim, "rule": {**claim["rule"], field: "?"}} for field in claim["rule"]]
     changed += [({**metadata, "claim": json.dumps(other)}, tensors) for other in others]
-    changed += [({**metadata, field: "2"}, tensors) for field in metadata]
+    changed += [({**metadata, field: "0"}, tensors) for field in metadata]
     changed += [({k: v for k, v in metadata.items() if k != field}, tensors) for field in metadata]
     for name, tensor in tensors.items():
         changed.append((metadata, {k: v for k, v in tensors.items() if k != name}))

@@ -51,7 +51,7 @@ def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
     for name in ("below", "slope", "rate", "mean_rate"):
         names |= {f"{name}.{k}" for k in range(1, depth - 1)}
     if depth > 1:
-        names |= {"tail.rate", "tail.centre", "tail.spread"}
+        names |= {"tail.rate", "tail.centre", "tail.spread", "tail.terms"}
     assert set(chosen) == names
     if relied_on is not None:
         known, tails = relied_on

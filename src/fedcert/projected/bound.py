@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Int32
 from torch import Tensor
 
 from fedcert.enclosure import Enclosure
@@ -19,7 +19,7 @@ from fedcert.gaussian import tail
 from fedcert.numerics import down, up
 from fedcert.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
 from fedcert.projected.chernoff import deviation, moments, rough_mean
-from fedcert.projected.inversion import Row, lower_tail
+from fedcert.projected.inversion import Row, enough_terms, lower_tail
 from fedcert.projected.layers import BEYOND, NoisyLayer
 from fedcert.projected.rectified import Rectified, first_activations
 from fedcert.projected.relaxation import Lines
@@ -61,12 +61,14 @@ class TailChoices:
     Attributes:
         rate: λ of the exponential moment.
         centre: about the mean, which chooses the step of the inversion.
-        spread: about the deviation, likewise; 0 where no tail was inverted.
+        spread: about the deviation, likewise.
+        terms: of the inversion; 0 where no tail was inverted.
     """
 
     rate: Float64[Tensor, "P R"]
     centre: Float64[Tensor, "P R"]
     spread: Float64[Tensor, "P R"]
+    terms: Int32[Tensor, "P R"]
 
 
 @dataclass(frozen=True)
@@ -232,10 +234,13 @@ def _tails(form: LinearForm) -> tuple[Float64[Tensor, "P R"], TailChoices]:
     best = (centre / spread).clamp(0.1, 50.0)
     tails, rate = moments(form, factors * best).probability(torch.zeros_like(centre))
     worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
+    terms = torch.zeros_like(centre, dtype=torch.int32)
     for p, r in worth.nonzero().tolist():
-        exact = lower_tail(_row(form, p, r), centre[p, r].item(), spread[p, r].item())
-        tails[p, r] = min(tails[p, r].item(), exact)
-    return tails, TailChoices(rate, centre, torch.where(worth, spread, 0.0))
+        row, about = _row(form, p, r), (centre[p, r].item(), spread[p, r].item())
+        exact = lower_tail(row, *about)
+        if exact < tails[p, r]:
+            tails[p, r], terms[p, r] = exact, enough_terms(row, *about)
+    return tails, TailChoices(rate, centre, spread, terms)
 
 
 def _row(form: LinearForm, p: int, r: int) -> Row:

@@ -4,6 +4,7 @@ Any choice is sound; docs/certificate-format.md names the tensors.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 import torch
 from jaxtyping import Float64
@@ -51,7 +52,7 @@ def _choices(split: Split, found: tuple[Known, TailChoices] | None) -> Choices:
     if found is None:
         return chosen
     known, tails = found
-    chosen |= {"tail.rate": tails.rate, "tail.centre": tails.centre, "tail.spread": tails.spread}
+    chosen |= {f"tail.{field.name}": getattr(tails, field.name) for field in fields(tails)}
     for place, spread in enumerate(known.spreads):
         chosen[f"sign.{place}"] = sign(spread)
     for place, hidden in enumerate(known.hidden, start=1):

@@ -74,8 +74,7 @@ def lower_tail(row: Row, centre: float, spread: float) -> float:
     if not (math.isfinite(centre) and 0 < spread < math.inf):
         return 1.0
     width = abs(centre) + 10 * spread
-    step = 2 * math.pi / width
-    terms = _enough_terms(row, step)
+    step, terms = 2 * math.pi / width, enough_terms(row, centre, spread)
     half: Real = np.arange(terms, dtype=np.float64) + 0.5
     value, error = characteristic(row, half * step)
     weight = 1 / (math.pi * half)
@@ -142,9 +141,16 @@ def _left_out(row: Row, terms: int, step: float) -> float:
     return math.exp(_damping(row, tau)) * others / (math.pi * (terms + 0.5)) * (1 + 2.0**-30)
 
 
-def _enough_terms(row: Row, step: float) -> int:
-    """So many terms that what is left out is negligible, or as many as are worth it."""
-    terms = 16
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def enough_terms(row: Row, centre: float, spread: float) -> int:
+    """So many terms that what is left out is negligible, or as many as are worth it.
+
+    Args:
+        row: Y.
+        centre: as for `lower_tail`.
+        spread: as for `lower_tail`.
+    """
+    step, terms = 2 * math.pi / (abs(centre) + 10 * spread), 16
     while terms < MOST_TERMS and _left_out(row, terms, step) > NEGLIGIBLE:
         terms += terms // 2
     return min(terms, MOST_TERMS)

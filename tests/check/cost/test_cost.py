@@ -69,16 +69,25 @@ def box(clients: int, blocks: list[str], view: int, widths=MNIST, radius: float 
     }
 
 
+def projected(clients: int = CLIENTS, properties: int = PROPERTIES, terms: int = 100, rows: int = 9) -> dict:
+    """What the estimate looks at, for every kind of claim."""
+    blocks = ["", "upper.", *(f"client.{i}." for i in range(clients))]
+    asked = np.full((properties, rows), terms, dtype=np.int32)
+    return {
+        "method": np.zeros(properties, dtype=np.uint8),
+        "cells": np.full(1, 512, dtype=np.int32),
+        **{f"{block}tail.terms": asked for block in blocks},
+    }
+
+
 def accepted(*shape: int) -> np.ndarray:
     return np.ones(shape, dtype=bool)
 
 
 ORDINARY = {
-    "projected, local": lambda: make("local", "projected", {}),
-    "projected, direct": lambda: make("direct", "projected", {}),
-    "projected, transported": lambda: make(
-        "transported", "projected", {"cells": np.full(1, 512, dtype=np.int32)}
-    ),
+    "projected, local": lambda: make("local", "projected", projected()),
+    "projected, direct": lambda: make("direct", "projected", projected()),
+    "projected, transported": lambda: make("transported", "projected", projected()),
     "boxes, local": lambda: make("local", "box", box(1, [f"client-{i}." for i in range(CLIENTS)], 2)),
     "boxes, direct": lambda: make("direct", "box", box(1, [""], 2)),
     "boxes, lattice": lambda: make("transported", "box", box(CLIENTS, [""], 1)),
@@ -110,19 +119,28 @@ def test_a_network_of_two_layers_of_512_is_within_the_limits(name: str) -> None:
 @pytest.mark.parametrize("kind", ["local", "direct", "transported"])
 def test_memory_grows_with_the_square_of_the_width(kind: str) -> None:
     """Even where the parameters do not: rows are unit vectors of a layer."""
-    witness = {"cells": np.full(1, 512, dtype=np.int32)}
-    narrow, wide = (estimate(make(kind, "projected", witness, (1, width, 1))) for width in (1000, 60_000))
+    narrow, wide = (estimate(make(kind, "projected", projected(), (1, w, 1))) for w in (1000, 60_000))
     assert wide.memory > 1000 * narrow.memory
     assert wide.seconds > 60 * narrow.seconds
 
 
 def test_more_properties_and_clients_cost_more() -> None:
     for kind in ("local", "direct", "transported"):
-        witness = {"cells": np.full(1, 512, dtype=np.int32)}
-        few = estimate(make(kind, "projected", witness, clients=2, properties=5))
-        many = estimate(make(kind, "projected", witness, clients=2, properties=50))
+        few, many, crowded = (
+            estimate(make(kind, "projected", projected(n, p), clients=n, properties=p))
+            for n, p in ((2, 5), (2, 50), (20, 5))
+        )
         assert many.seconds > 8 * few.seconds
-        assert estimate(make(kind, "projected", witness, clients=20, properties=5)).seconds > few.seconds
+        assert crowded.seconds > few.seconds
+
+
+def test_the_terms_that_a_witness_asks_for_are_counted() -> None:
+    none, some, absurd = (
+        estimate(make("direct", "projected", projected(terms=terms))).seconds
+        for terms in (0, 1000, 2**31 - 1)
+    )
+    assert some > 1.5 * none
+    assert absurd < 20 * some  # more than are allowed are refused
 
 
 def test_a_smaller_radius_has_longer_polynomials() -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from balls import precision
 
-from fedcert.check.projected import PRECISION
+from fedcert.check.projected import PRECISIONS
 
 
 @pytest.fixture(autouse=True)
 def bits() -> Iterator[None]:
-    with precision(PRECISION):
+    with precision(PRECISIONS[0]):
         yield

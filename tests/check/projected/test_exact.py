@@ -10,7 +10,7 @@ from flint import arb
 
 from fedcert.check.balls import ZERO, tail
 from fedcert.check.projected import exact
-from fedcert.check.projected.exact import Choices, Region, first_law, row_tail, violation, width
+from fedcert.check.projected.exact import Choices, Region, TailChoice, first_law, row_tail, violation, width
 from fedcert.check.projected.forms import Form, Known
 from fedcert.check.projected.layers import Unproven, unit
 from fedcert.check.projected.movement import Moved, movement
@@ -31,7 +31,7 @@ def uniform(pair: Both, ranges: float, moving: float, deviating: float) -> Choic
         [np.full(w, 0.5) for w in deep],
         [np.full(2 * w, 5.0) for w in deep],
         [np.full(w, 5.0) for w in deep],
-        np.ones((2, 3)),
+        [TailChoice(1.0, 1.0, 1.0, 100)] * 2,
     )
 
 
@@ -152,7 +152,7 @@ def test_a_rate_that_is_of_no_use_proves_nothing(name: str, rate: float) -> None
 
 def tail_of(given: Form, unit_of: float = 1.0) -> arb:
     """The tail of the only row, whose mean and deviation are about as large as the unit."""
-    return row_tail(given, 0, 1 / unit_of, unit_of, unit_of)
+    return row_tail(given, 0, TailChoice(1 / unit_of, unit_of, unit_of, 100))
 
 
 def form(**changes: object) -> Form:

@@ -9,12 +9,12 @@ from fedcert.check.cost.network import widths
 from fedcert.check.cost.rates import BALL, COEFFICIENT, ELEMENT, ENTRY, FACTOR, MOMENT, PRODUCT, STEP, TAIL
 from fedcert.check.document import Document
 from fedcert.check.parallel import pieces
-from fedcert.check.projected.exact import TAIL_RATES
+from fedcert.check.projected import EXACT
 from fedcert.check.projected.inversion import MOST_TERMS, RATES
 from fedcert.check.projected.tails import MOST_CELLS, MOST_COUNTED
 
 LAW, SHARE = 12, 8  # operations on a parameter of a law, and of a client's share of it
-TRIES = 14  # numbers of terms that an inversion tries
+PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
 LIVE = 6  # arrays of coefficients at a time
 Widths = tuple[int, ...]
 
@@ -47,29 +47,46 @@ def estimate(document: Document, jobs: int) -> Cost:
             seconds = properties * chained_seconds(sizes, constraints, clients, cells)
             law, kept = (LAW + SHARE) * clients, clients
         case "local":
-            seconds = properties * clients * violation_seconds(sizes, constraints)
+            evaluated = properties * clients * violation_seconds(sizes, constraints)
+            seconds = evaluated + sum(inverted_seconds(document, f"client.{i}.") for i in range(clients))
             law, kept = LAW * clients, 0
         case _:
-            either = max(violation_seconds(sizes, constraints), chained_seconds(sizes, constraints, 1, 0))
-            above = 0.0 if document.upper is None else violation_seconds(sizes, 1)
-            seconds = properties * (either + above)
-            law, kept = LAW * clients, 0
-    seconds += repeated * law * dimension * ELEMENT
+            seconds, law, kept = direct_seconds(document, sizes), LAW * clients, 0
+    seconds = PASSES * (seconds + repeated * law * dimension * ELEMENT)
     memory = dimension * (6 * BALL + 3 * ENTRY * (1 + kept)) + rows_bytes(sizes, constraints, kept)
     return Cost(memory, seconds)
 
 
+def direct_seconds(document: Document, sizes: Widths) -> float:
+    """Lower bounds, each by its own method, and upper bounds of those properties that have one."""
+    properties, constraints = document.properties.d.shape
+    exact = int((document.tensor("method", np.uint8, properties) == EXACT).sum())
+    below = exact * violation_seconds(sizes, constraints) + inverted_seconds(document, "")
+    chained = (properties - exact) * chained_seconds(sizes, constraints, 1, 0)
+    if document.upper is None:
+        return below + chained
+    bounded = int((document.upper < 1).sum())
+    return below + chained + bounded * violation_seconds(sizes, 1) + inverted_seconds(document, "upper.")
+
+
 def violation_seconds(sizes: Widths, constraints: int) -> float:
-    """One evaluation with the first layer's law exact."""
+    """One evaluation with the first layer's law exact, without inversions."""
     first = sizes[1]
     carried = [Rows(first, 0), Rows(constraints, len(sizes) - 2)]
     carried += [Rows(4 * sizes[depth + 1], depth) for depth in _deep(sizes)]
-    moments = sum(3 * sizes[depth + 1] for depth in _deep(sizes))
-    moments += constraints * (2 + len(TAIL_RATES) + len(RATES) + TRIES)
-    factors = constraints * MOST_TERMS
-    return sum(carried_seconds(sizes, rows, 0) for rows in carried) + first * (
-        moments * MOMENT + factors * FACTOR
-    )
+    moments = sum(3 * sizes[depth + 1] for depth in _deep(sizes)) + 2 * constraints
+    return sum(carried_seconds(sizes, rows, 0) for rows in carried) + first * moments * MOMENT
+
+
+def inverted_seconds(document: Document, prefix: str) -> float:
+    """All inversions that one block of the witness asks for."""
+    sizes, (properties, constraints) = widths(document), document.properties.d.shape
+    if len(sizes) == 2:
+        return 0.0
+    terms = document.tensor(f"{prefix}tail.terms", np.int32, properties, constraints)
+    asked = terms.clip(0, MOST_TERMS)  # others are refused
+    moments = (1 + len(RATES)) * int((asked > 0).sum())
+    return sizes[1] * (moments * MOMENT + int(asked.sum(dtype=np.int64)) * FACTOR)
 
 
 def chained_seconds(sizes: Widths, constraints: int, clients: int, cells: int) -> float:

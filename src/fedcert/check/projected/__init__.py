@@ -10,7 +10,8 @@ from fedcert.check.balls import ONE, ZERO, float_down, float_up
 from fedcert.check.document import Array, Document, Proved, require
 from fedcert.check.parallel import over_properties
 from fedcert.check.projected.chain import ChainChoices, chained_violation
-from fedcert.check.projected.exact import Choices, Region, violation
+from fedcert.check.projected.exact import Choices, Region, TailChoice, violation
+from fedcert.check.projected.inversion import MOST_TERMS
 from fedcert.check.projected.layers import RandomLayer, Unproven, deployed, own, shares
 from fedcert.check.projected.tails import MOST_CELLS, Projections
 from fedcert.progress import Tracker
@@ -183,13 +184,16 @@ class _Witness:
             self._tails(p),
         )
 
-    def _tails(self, p: int) -> Array:
-        """λ, mean and deviation of each constraint; a network of one layer needs none."""
-        constraints = self.document.properties.d.shape[1]
+    def _tails(self, p: int) -> list[TailChoice]:
+        """How each constraint's tail is bounded; a network of one layer needs no choice."""
+        count, constraints = self.document.properties.d.shape
         if len(self.widths) == 1:
-            return np.zeros((constraints, 3))
+            return [TailChoice(0.0, 0.0, 0.0, 0)] * constraints
         names = ("tail.rate", "tail.centre", "tail.spread")
-        return np.stack([self._floats(name, p, constraints) for name in names], axis=-1)
+        numbers = [self._floats(name, p, constraints).tolist() for name in names]
+        terms = self.document.tensor(f"{self.prefix}tail.terms", np.int32, count, constraints)[p]
+        require(bool(((terms >= 0) & (terms <= MOST_TERMS)).all()), "an inversion of too many terms")
+        return [TailChoice(*own) for own in zip(*numbers, terms.tolist(), strict=True)]
 
     def chain(self, p: int, method: int) -> ChainChoices:
         """Those of the methods in which every ReLU is a line."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat
@@ -48,6 +49,22 @@ class Region:
         ]
 
 
+class TailChoice(NamedTuple):
+    """What the witness says of one constraint.
+
+    Attributes:
+        rate: λ of the exponential moment.
+        centre: about the mean.
+        spread: about the deviation.
+        terms: of the inversion; 0 for none.
+    """
+
+    rate: float
+    centre: float
+    spread: float
+    terms: int
+
+
 @dataclass(frozen=True)
 class Choices:
     """What the witness says of one property.
@@ -61,7 +78,7 @@ class Choices:
         slope: slopes above them.
         rate: λ of their rows.
         mean_rate: λ of their means.
-        tails: for each constraint λ of its exponential moment, and about its mean and its deviation.
+        tails: how the tail of each constraint is bounded.
     """
 
     ranges: Array
@@ -72,7 +89,7 @@ class Choices:
     slope: Sequence[Array]
     rate: Sequence[Array]
     mean_rate: Sequence[Array]
-    tails: Array
+    tails: Sequence[TailChoice]
 
 
 def width(failure: float) -> arb:
@@ -123,8 +140,8 @@ def violation(
     deep = (len(layers) - 2) * deviating[-1]
     price = price + constraints * ((2 * len(layers) - 1) * moving[-1] + deep)
     tails = [
-        known if known is not None else row_tail(form, r, *chosen)
-        for r, (known, chosen) in enumerate(zip(settled(region), choices.tails.tolist(), strict=True))
+        sure if sure is not None else row_tail(form, r, chosen)
+        for r, (sure, chosen) in enumerate(zip(settled(region), choices.tails, strict=True))
     ]
     return tails, price
 
@@ -213,19 +230,17 @@ def _exponent(form: Form, r: int, rate: arb) -> arb | None:
     )
 
 
-def row_tail(form: Form, r: int, rate: float, centre: float, spread: float) -> arb:
+def row_tail(form: Form, r: int, chosen: TailChoice) -> arb:
     """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion.
 
     Args:
         form: the rows.
         r: the row.
-        rate: λ of the exponential moment.
-        centre: about the mean of the row.
-        spread: about its deviation; 0 for no inversion.
+        chosen: any choice.
     """
-    K = _exponent(form, r, arb(rate))
+    K = _exponent(form, r, arb(chosen.rate))
     least = ONE if K is None or not K.is_finite() else min(ONE, K.exp().upper())
-    if not spread > 0:
+    if not (chosen.spread > 0 and chosen.terms > 0):
         return least
     last, *between = [own[r] for own in form.later] or [ZERO]
     reflected = square_root(sum((s * s for s in between), ZERO))
@@ -239,5 +254,5 @@ def row_tail(form: Form, r: int, rate: float, centre: float, spread: float) -> a
         form.mean[r].tolist(),
         form.scale.tolist(),
     )
-    found = lower_tail(row, arb(centre), arb(spread))
+    found = lower_tail(row, arb(chosen.centre), arb(chosen.spread), chosen.terms)
     return largest(min(least, found.upper()), ZERO) if found.is_finite() else least

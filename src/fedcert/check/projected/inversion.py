@@ -17,8 +17,7 @@ from fedcert.check.balls import ONE, ZERO, tail
 from fedcert.check.projected.moments import below, exponent
 
 STABLE = 7.5
-NEGLIGIBLE = 1e-13
-MOST_TERMS = 4096
+MOST_TERMS = 4096  # of an inversion
 RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
 
 
@@ -69,18 +68,18 @@ class Row:
         return missed.exp() - 1
 
 
-def lower_tail(row: Row, centre: arb, spread: arb) -> arb:
+def lower_tail(row: Row, centre: arb, spread: arb, terms: int) -> arb:
     """An upper bound of Pr(Y ≤ 0).
 
     Args:
         row: Y.
         centre: the mean of Y, roughly.
         spread: its deviation > 0, roughly; both are exact numbers that only choose the step.
+        terms: how many are added up; what is left out is charged.
     """
     if not row.bias_noise > 0:
         return ONE
     step = (2 * arb.pi() / (abs(centre) + 10 * spread)).mid()
-    terms = _enough_terms(row, step)
     series = sum(
         (characteristic(row, (k + arb(0.5)) * step).imag / (k + arb(0.5)) for k in range(terms)), ZERO
     )
@@ -129,14 +128,6 @@ def _left_out(row: Row, terms: int, step: arb) -> arb:
         psi = psi * (below(-nu) + active)
     others = ONE + 1 / (step * tau * row.bias_noise**2)
     return psi * others / (arb.pi() * (terms + arb(0.5)))
-
-
-def _enough_terms(row: Row, step: arb) -> int:
-    """So many terms that what is left out is negligible, or as many as are worth it."""
-    terms = 16
-    while terms < MOST_TERMS and not _left_out(row, terms, step) < NEGLIGIBLE:
-        terms += terms // 2
-    return min(terms, MOST_TERMS)
 
 
 def _beyond(row: Row, width: arb, spread: arb) -> arb:
