@@ -38,8 +38,8 @@ class Enclosure:
     upper: Float64[Tensor, "*shape"]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", torch.where(self.lower.isnan(), -math.inf, self.lower))
-        object.__setattr__(self, "upper", torch.where(self.upper.isnan(), math.inf, self.upper))
+        object.__setattr__(self, "lower", self.lower.nan_to_num(-math.inf, math.inf, -math.inf))
+        object.__setattr__(self, "upper", self.upper.nan_to_num(math.inf, math.inf, -math.inf))
 
     @classmethod
     def exactly(cls, x: "Number") -> "Enclosure":

@@ -48,9 +48,9 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "projected, extreme": (certificates.extreme, 1),
     "projected, deep": (certificates.deep, 0.3),
     "half-spaces of any magnitude": (magnitudes.half_spaces, 4),
-    "checked, projected": (checked.ordinary, 0.5),
-    "checked, projected in any units": (checked.extreme, 0.5),
-    "checked, cells and boxes": (checked.families, 0.5),
+    "checked, projected": (checked.ordinary, 2),
+    "checked, projected in any units": (checked.extreme, 2),
+    "checked, cells and boxes": (checked.families, 1),
 }
 """What is tried, and its share of the campaign in percent, about."""
 TASKS = 16  # for each kind
