@@ -8,6 +8,7 @@ from pathlib import Path
 from fedcert.errors import FedcertError, InvalidConfig, InvalidMessage, ShapeMismatch, TooFewClients
 from fedcert.message import LIMITS, Message
 from fedcert.tensorfile import Limits
+from fedcert.visible import visible
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,7 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
         )
     return Accepted(
         sound,
-        {
-            _printable(path.name): _printable(str(error).removeprefix(f"{path}: "))
-            for path, error in errors.items()
-        },
+        {visible(path.name): visible(str(error).removeprefix(f"{path}: ")) for path, error in errors.items()},
     )
 
 
@@ -122,10 +120,3 @@ def _twice(messages: dict[Path, Message]) -> Iterator[tuple[Path, FedcertError]]
                     " independent"
                 ),
             )
-
-
-def _printable(text: str) -> str:
-    """The text with escapes for what reports cannot show; files may have any names."""
-    return "".join(
-        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode("ascii") for c in text
-    )

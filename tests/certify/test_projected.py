@@ -197,3 +197,32 @@ def test_layers_whose_neurons_are_all_inactive_cost_nothing(biases: tuple[float,
     rule = WeightedAverage.fedavg([1, 1])
     assert certify_projected(laws, rule, network, properties).lower.item() > 0.99
     assert certify_projected_directly(laws, rule, network, properties).lower.item() > 0.99
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-160, 1e-100, 1.0, 1e100, 1e200])
+def test_a_half_space_claims_no_more_than_its_probability_in_any_unit(size: float) -> None:
+    """c f(0) ≥ 0 with f(0) ~ N(−1, 0.1²), and −c f(0) ≥ 0: squares of c under- and overflow."""
+    law, network = DiagonalGaussian(vector(0.0, -1.0), vector(0.1, 0.1)), mlp(1, 1)
+    C = vector(size, -size).view(2, 1, 1)
+    properties = Properties(Box.point(torch.zeros(2, 1).double()), C, torch.zeros(2, 1).double())
+    local = certify_projected_locally([law], "fedavg", network, properties).lower.tolist()
+    direct = certify_projected_directly([law], WeightedAverage.fedavg([1]), network, properties)
+    unsafe, safe = normal_cdf(arb(-10)), normal_cdf(arb(10))
+    for lower in (local, direct.lower.tolist()):
+        assert lower[0] <= unsafe
+        assert lower[1] <= safe
+        assert lower[1] > 0.999999 or not 1e-150 < size < 1e150
+    assert direct.upper is not None
+    assert unsafe <= direct.upper[0].item()
+    assert direct.upper[0].item() < 1e-6 or not 1e-150 < size < 1e150
+
+
+def test_rows_of_tiny_coefficients_do_not_make_an_upper_bound_too_small() -> None:
+    """f(0) ~ N(0.13, 0.1²) is positive with probability 0.90, in a row of ones and in one of 1e-160."""
+    law, network = DiagonalGaussian(vector(0.0, 0.13), vector(0.1, 0.1)), mlp(1, 1)
+    C = vector(1.0, 1e-160).view(1, 2, 1)
+    properties = Properties(Box.point(torch.zeros(1, 1).double()), C, torch.zeros(1, 2).double())
+    found = certify_projected_directly([law], WeightedAverage.fedavg([1]), network, properties)
+    truth = normal_cdf(arb(0.13) / arb(0.1))
+    assert found.upper is not None
+    assert found.lower.item() <= truth <= found.upper.item()

@@ -1,5 +1,6 @@
 """Work in pieces: the same results and the same precision in every process."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,3 +48,8 @@ def test_two_processes_prove_what_one_does(tmp_path: Path) -> None:
     for number, certificate in enumerate(certify_all(federation, rule, 20)):
         path = federation.save(tmp_path / str(number), certificate, rule)
         assert check(path, jobs=1).proved == check(path, jobs=2).proved
+
+
+def test_a_process_that_the_system_ends_is_said_to_have_run_out_of_memory() -> None:
+    with pytest.raises(MemoryError, match="ended a process"):
+        mapped(os._exit, [1, 1], 2, silent, "work")  # as where there is no memory for it

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from flint import ctx
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from fedcert.check.balls import PRECISION
 from fedcert.check.document import Document
@@ -32,7 +33,10 @@ def mapped(
     results = Parallel(n_jobs=jobs, return_as="generator")(
         delayed(_precisely)(function, item) for item in items
     )
-    return list(track(results, description, len(items)))
+    try:
+        return list(track(results, description, len(items)))
+    except TerminatedWorkerError as error:
+        raise MemoryError("the system ended a process, most often for want of memory") from error
 
 
 def over_properties(
