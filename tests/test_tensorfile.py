@@ -161,3 +161,18 @@ def test_any_header_gives_arrays_no_larger_than_the_file_or_a_clean_error(
     except FedcertError:
         return
     assert sum(array.nbytes for array in arrays.values()) == len(body)
+
+
+def test_the_metadata_are_read_without_the_tensors(tmp_path: Path) -> None:
+    path = tmp_path / "file.safetensors"
+    tensorfile.write(path, {"who": "me"}, {"x": torch.zeros(1000)})
+    size = path.stat().st_size
+    assert tensorfile.read_metadata(path, Limits()) == ({"who": "me"}, size)
+    with open(path, "r+b") as file:
+        file.truncate(size - 4000)
+    assert tensorfile.read_metadata(path, Limits()) == ({"who": "me"}, size - 4000)
+    for limits in (Limits(file_bytes=10), Limits(header_bytes=10)):
+        with pytest.raises(UnreadableFile, match="file"):
+            tensorfile.read_metadata(path, limits)
+    with pytest.raises(UnreadableFile, match="nowhere"):
+        tensorfile.read_metadata(tmp_path / "nowhere", Limits())

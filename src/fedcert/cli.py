@@ -258,13 +258,16 @@ def check(
 
 
 def main() -> None:
-    """Run the command line; an error that the user can mend is one line and exit code 2."""
+    """Run the command line; an error that the user or the system can mend is one line and exit code 2."""
     from fedcert.errors import FedcertError
 
     try:
         app()
     except FedcertError as error:
         _notify(str(error))
+        raise SystemExit(2) from error
+    except OSError as error:
+        _notify(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         raise SystemExit(2) from error
 
 

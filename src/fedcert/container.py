@@ -66,6 +66,14 @@ def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
     return claim, arrays
 
 
+def peek(path: Path) -> tuple[dict[str, str], int]:
+    """The metadata of a safetensors file within limits, and its size in bytes, without its tensors."""
+    try:
+        return tensorfile.read_metadata(path, LIMITS)
+    except UnreadableFile as error:
+        raise InvalidCertificate(str(error)) from error
+
+
 def read_arrays(path: Path) -> tuple[dict[str, str], Arrays]:
     """The metadata and tensors of a safetensors file within limits; nothing in it is executed."""
     try:

@@ -7,10 +7,9 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-import safetensors
 from numpy.typing import NDArray
 from safetensors.numpy import save
 from torch import Tensor
@@ -55,8 +54,8 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
     """The metadata and the tensors of a file, or `UnreadableFile` with the file and the field.
 
     The file is read once, so that what was checked is what is used. Its size, the length of its header
-    and what the header declares of every tensor are held against the limits first; then safetensors
-    checks the layout and makes the arrays, which together are no larger than the file.
+    and what the header declares of every tensor are held against the limits first. The tensors must fill
+    the rest of the file, each its own part; the arrays are views of these parts.
 
     Args:
         path: the file.
@@ -72,13 +71,32 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
             raise UnreadableFile(f"header: {len(header)} tensors, more than {limits.tensors}")
         for name, entry in header.items():
             _check_entry(name, entry, limits)
-        parts = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-        return metadata, {name: _array(name, part) for name, part in parts}
+        data = memoryview(content)[LENGTH + int.from_bytes(content[:LENGTH], "little") :]
+        _check_layout(header, len(data))
+        return metadata, {name: _array(name, entry, data) for name, entry in header.items()}
     except OSError as error:
         raise UnreadableFile(f"{path}: {error.strerror or error}") from error
-    except safetensors.SafetensorError as error:
-        reason = f"the file is truncated, or its tensors overlap ({error})"
-        raise UnreadableFile(f"{path}: tensors: {reason}") from error
+    except ValueError as error:
+        raise UnreadableFile(f"{path}: {error}") from error
+
+
+def read_metadata(path: Path, limits: Limits) -> tuple[dict[str, str], int]:
+    """The metadata of a file and its size in bytes, without its tensors; or `UnreadableFile`.
+
+    Args:
+        path: the file.
+        limits: the most it may hold.
+    """
+    try:
+        with _opened(path) as file:
+            size = _size(file, limits.file_bytes)
+            start = file.read(LENGTH)
+            length = min(int.from_bytes(start, "little"), limits.header_bytes + 1)
+            metadata = _header(start + file.read(length), limits).get(METADATA, {})
+        _check_metadata(metadata)
+        return metadata, size
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
         raise UnreadableFile(f"{path}: {error}") from error
 
@@ -112,13 +130,23 @@ def bytes_of(path: Path, most: int) -> bytes:
         path: the file.
         most: how many bytes it may hold.
     """
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile("not a regular file")
-        if status.st_size > most:
-            raise UnreadableFile(f"file: {status.st_size} bytes, more than {most}")
+    with _opened(path) as file:
+        _size(file, most)
         return file.read(most)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+
+
+def _size(file: BinaryIO, most: int) -> int:
+    """The size of a regular file of at most so many bytes; any other raises."""
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile("not a regular file")
+    if status.st_size > most:
+        raise UnreadableFile(f"file: {status.st_size} bytes, more than {most}")
+    return status.st_size
 
 
 def _header(content: bytes, limits: Limits) -> dict[str, Any]:
@@ -170,8 +198,21 @@ def _naturals(values: object, most: int) -> bool:
     return isinstance(values, list) and all(type(value) is int and 0 <= value <= most for value in values)
 
 
-def _array(name: str, part: dict[str, Any]) -> NDArray[Any]:
-    data = part["data"]
-    if part["dtype"] == "BOOL" and data.translate(None, b"\x00\x01"):
+def _check_layout(header: dict[str, Any], size: int) -> None:
+    """Whether the tensors, one after the other, fill all the bytes that follow the header."""
+    end = 0
+    for start, stop in sorted(entry["data_offsets"] for entry in header.values()):
+        if start != end:
+            raise UnreadableFile("tensors: they overlap, or leave bytes that belong to none")
+        end = stop
+    if end != size:
+        raise UnreadableFile(
+            f"tensors: {end} bytes declared, {size} there: the file is truncated, or too long"
+        )
+
+
+def _array(name: str, entry: dict[str, Any], data: memoryview) -> NDArray[Any]:
+    own = data[slice(*entry["data_offsets"])]
+    if entry["dtype"] == "BOOL" and bytes(own).translate(None, b"\x00\x01"):
         raise UnreadableFile(f"tensor {name[:60]!r}: a truth value that is neither 0 nor 1")
-    return np.frombuffer(data, DTYPES[part["dtype"]]).reshape(part["shape"])
+    return np.frombuffer(own, DTYPES[entry["dtype"]]).reshape(entry["shape"])

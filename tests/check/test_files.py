@@ -13,11 +13,11 @@ from torch import Tensor
 
 from fedcert import tensorfile
 from fedcert.certificate import Certificate, Claim
-from fedcert.check import check
+from fedcert.check import check, files
 from fedcert.check.files import MOST_CLIENTS, MOST_LAYERS, read
 from fedcert.container import VERSION, read_arrays, read_container, write_container
 from fedcert.digest import digest
-from fedcert.errors import InvalidCertificate
+from fedcert.errors import InvalidCertificate, TooCostly
 from fedcert.witness import Witness
 
 FEDERATION = make_federation(widths=(2, 2))
@@ -210,8 +210,10 @@ def test_clients_have_plain_names_too(name: str, tmp_path: Path) -> None:
     assert str(refused.value).isprintable()
 
 
-@pytest.mark.parametrize("field", ["client", "events"])
-def test_a_message_that_is_named_says_who_it_is_from_in_plain_words(field: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("field", "complaint"), [("client", "is not in"), ("events", "no plain name")])
+def test_a_message_that_is_named_says_who_it_is_from_in_plain_words(
+    field: str, complaint: str, tmp_path: Path
+) -> None:
     path = save(tmp_path)
     message = tmp_path / "messages" / "client-2.safetensors"
     metadata, arrays = read_arrays(message)
@@ -220,8 +222,36 @@ def test_a_message_that_is_named_says_who_it_is_from_in_plain_words(field: str, 
     metadata[field] = "a[/b]\x1b[2K"
     save_file(tensors, message, metadata=metadata)
     sealed(path, lambda claim, _: claim["messages"][2].update(digest=digest(metadata, tensors)))
-    with pytest.raises(InvalidCertificate, match="no plain name"):
+    with pytest.raises(InvalidCertificate, match=complaint):
         read(path, tmp_path / "messages")
+
+
+def test_files_that_are_not_wanted_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A foreign file, however large, costs its header; so does the message of another client."""
+    path, folder = save(tmp_path), tmp_path / "messages"
+    metadata, _ = read_arrays(folder / "client-2.safetensors")
+    large = torch.zeros(10**6, dtype=torch.uint8)
+    save_file({"noise": large}, folder / "foreign.safetensors", metadata={"format": "another"})
+    save_file({"noise": large}, folder / "other.safetensors", metadata={**metadata, "client": "nobody"})
+    names = []
+    monkeypatch.setattr(files, "read_arrays", lambda path: names.append(path.name) or read_arrays(path))
+    document = read(path, folder)
+    assert names == ["client-0.safetensors", "client-1.safetensors", "client-2.safetensors"]
+    (line,) = document.skipped
+    assert "foreign.safetensors: not a fedcert message" in line
+
+
+def test_what_takes_too_much_memory_to_read_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = save(tmp_path), tmp_path / "messages"
+    sizes = [file.stat().st_size for file in (path, *sorted(folder.iterdir()))]
+    assert len(read(path, folder, 2 * sum(sizes)).clients) == 3
+    with pytest.raises(TooCostly, match=r"client-2\.safetensors: reading .* raise --max-memory"):
+        read(path, folder, 2 * sum(sizes) - 1)
+    monkeypatch.setattr(files, "read_claim", lambda path: pytest.fail("it was read"))
+    with pytest.raises(TooCostly, match=r"certificate\.safetensors: reading"):
+        read(path, folder, sizes[0])
 
 
 def test_the_lists_of_a_claim_are_bounded(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from federated_problems import Federated, joined, make_federated
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import normal, uniform
@@ -22,10 +23,11 @@ from fedcert.certify.projected_transported import certify_projected
 from fedcert.check import Report, check
 from fedcert.check import projected as checker
 from fedcert.check.document import Proved
+from fedcert.check.projected.inversion import Row, lower_tail
 from fedcert.errors import InvalidCertificate
 from fedcert.laws import DiagonalGaussian
 from fedcert.networks import mlp
-from fedcert.projected import split
+from fedcert.projected import inversion, split
 from fedcert.projected.tails import Cells as Counted
 from fedcert.properties import Properties
 from fedcert.randomness import stream
@@ -430,3 +432,25 @@ def test_the_fast_path_and_the_file_agree(tmp_path: Path) -> None:
     certificate = certified(problem, properties, "direct")
     document = check(write(tmp_path, problem, properties, certificate)).document
     assert document.lower.tolist() == certificate.lower.tolist()
+
+
+def test_a_series_that_has_not_converged_is_no_tighter_than_what_is_proven() -> None:
+    """Half the mass of Y is within 1e-17 of one point: partial sums depend on the last digits of g."""
+    A, r = (
+        [8.351168421e-9, -2.451069047e-8, -2.976260150e-8, 5.798140210e-9],
+        [7.8e-18, 1.7e-17, 1.2e-17, 1.2e-17],
+    )
+    mean, t = (
+        [-0.611589625857, 0.170302732985, 0.418861633955, -0.469814946505],
+        [1.3e-10, 1.6e-10, 3e-10, 2.6e-10],
+    )
+    centre, spread = 6.664496554940238e-16, 3.064069437333621e-14
+    for g in np.linspace(1.66406501349e-8, 1.66406501351e-8, 6).tolist():
+        fast = inversion.Row(g, *map(np.array, (A, r)), 1.09e-17, 0.0, 3.064e-14, *map(np.array, (mean, t)))
+        terms = inversion.enough_terms(fast, centre, spread)
+        exact_g = arb(g) + arb(1.3e-18)  # what was charged for rounding
+        row = Row(exact_g, *([arb(v) for v in own] for own in (A, r)), arb(1.09e-17), arb(0), arb(3.064e-14),
+                  *([arb(v) for v in own] for own in (mean, t)))  # fmt: skip
+        with ctx.workprec(128):
+            proven = lower_tail(row, arb(centre), arb(spread), terms).upper()
+        assert proven <= inversion.lower_tail(fast, centre, spread)

@@ -103,7 +103,10 @@ def check(
         track: shows progress.
         limits: the most that the proof may cost.
     """
-    document = read(path, messages or path.absolute().parent.parent / "messages")
+    try:
+        document = read(path, messages or path.absolute().parent.parent / "messages", limits.memory)
+    except MemoryError as error:
+        raise TooCostly(f"{path}: reading it takes more memory than there is") from error
     family = FAMILIES.get(document.events, "cells")
     estimate: Estimate = import_module(f"fedcert.check.cost.{family}").estimate
     prove: Prove = import_module(f"fedcert.check.{family}").prove

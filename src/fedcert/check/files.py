@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from fedcert.check.document import Array, Client, Document, Layer, Properties, Rule, quoted, require, shaped
-from fedcert.container import read_arrays, read_claim
+from fedcert.container import peek, read_arrays, read_claim
 from fedcert.digest import digest
-from fedcert.errors import InvalidCertificate
+from fedcert.errors import InvalidCertificate, TooCostly
 
 KINDS = ("local", "transported", "direct")
 AVERAGES = ("fedavg", "pog", "weighted-average")
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")  # names are shown to people
+MEMORY = 2**32  # bytes that reading may take, unless the caller says otherwise
+COPIES = 2  # of a file that are held while it is read
 MOST_LAYERS = 1000
 MOST_CLIENTS = 10_000
 MESSAGE = {
@@ -23,16 +25,19 @@ MESSAGE = {
 }
 
 
-def read(path: Path, messages: Path) -> Document:
+def read(path: Path, messages: Path, memory: int = MEMORY) -> Document:
     """Read and cross-check a certificate and the messages that it names.
 
     Args:
         path: of the certificate.
         messages: the folder of the messages.
+        memory: bytes that reading may take.
     """
+    room = Room(memory)
+    room.take(path, peek(path)[1])
     claim, arrays = read_claim(path)
     try:
-        return _parse(claim, arrays, messages)
+        return _parse(claim, arrays, messages, room)
     except InvalidCertificate as error:
         raise InvalidCertificate(f"{path}: {error}") from error
     except (KeyError, TypeError, RecursionError) as error:
@@ -42,7 +47,23 @@ def read(path: Path, messages: Path) -> Document:
 FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witness"}
 
 
-def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> Document:
+class Room:
+    """What is left of the memory for files: a file that does not fit is refused before it is read."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = self.left = memory
+
+    def take(self, path: Path, size: int) -> None:
+        """Make room for a file of this size."""
+        self.left -= COPIES * size
+        if self.left < 0:
+            raise TooCostly(
+                f"{path}: reading it and the files before takes more than {self.memory / 2**30:.3g} GiB of"
+                " memory: raise --max-memory to try"
+            )
+
+
+def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path, room: Room) -> Document:
     require(set(claim) == FIELDS, f"the claim has the fields {quoted(sorted(claim))}, not {sorted(FIELDS)}")
     require(claim["kind"] in KINDS, f"a claim of the kind {quoted(claim['kind'])}")
     require(_plain(claim["events"]), "the family of events has no plain name")
@@ -67,7 +88,7 @@ def _parse(claim: dict[str, Any], arrays: dict[str, Array], messages: Path) -> D
         require(
             bool(((above >= bound) & (above <= 1)).all()), "an upper bound below the lower one or above 1"
         )
-    clients, skipped = _clients(claim["messages"], messages, rule.clients, dimension)
+    clients, skipped = _clients(claim["messages"], messages, rule.clients, dimension, room)
     return Document(
         claim["kind"], claim["events"], rule, network, clients, properties, bound, above, chosen, skipped
     )
@@ -150,7 +171,7 @@ def _properties(arrays: dict[str, Array], network: tuple[Layer, ...]) -> Propert
 
 
 def _clients(
-    listed: Any, folder: Path, count: int, dimension: int
+    listed: Any, folder: Path, count: int, dimension: int, room: Room
 ) -> tuple[tuple[Client, ...], tuple[str, ...]]:
     """The messages that the certificate names, found in the folder by their digests; and what was skipped."""
     require(isinstance(listed, list) and len(listed) == count, f"messages of {count} clients are needed")
@@ -164,7 +185,9 @@ def _clients(
         require(_plain(entry["client"]), f"the client {quoted(entry['client'])} has no plain name")
     names = [entry["client"] for entry in listed]
     require(len(set(names)) == count, "two messages of one client: its draws are not independent")
-    found, skipped = _messages(folder, {entry["digest"] for entry in listed}, dimension)
+    found, skipped = _messages(
+        folder, {entry["digest"]: entry["client"] for entry in listed}, dimension, room
+    )
     for entry in listed:
         require(
             entry["digest"] in found,
@@ -176,12 +199,23 @@ def _clients(
     return tuple(found[entry["digest"]] for entry in listed), skipped
 
 
-def _messages(folder: Path, wanted: set[str], dimension: int) -> tuple[dict[str, Client], tuple[str, ...]]:
-    """The messages that are wanted, by digest, and a line for each file that is no message."""
+def _messages(
+    folder: Path, wanted: dict[str, str], dimension: int, room: Room
+) -> tuple[dict[str, Client], tuple[str, ...]]:
+    """The messages that are wanted, by digest, and a line for each file that is no message.
+
+    Only files that say they are of a client that is wanted are read whole.
+    """
     found: dict[str, Client] = {}
     skipped: list[str] = []
     for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else []:
         try:
+            metadata, size = peek(path)
+            if metadata.get("format") != MESSAGE["format"]:
+                raise InvalidCertificate(f"{path}: not a fedcert message")
+            if metadata.get("client") not in wanted.values():
+                continue
+            room.take(path, size)
             metadata, arrays = read_arrays(path)
         except InvalidCertificate as error:
             skipped.append(f"skipped: {error}")
@@ -190,8 +224,6 @@ def _messages(folder: Path, wanted: set[str], dimension: int) -> tuple[dict[str,
         name = digest(metadata, arrays)
         if name in wanted:
             found[name] = _client(metadata, arrays, dimension)
-        elif metadata.get("format") != MESSAGE["format"]:
-            skipped.append(f"skipped: {path}: not a fedcert message")
     return found, tuple(skipped)
 
 

@@ -126,3 +126,13 @@ def test_tables_and_pages_show_figures_at_the_ends_of_their_ranges(seed: int) ->
 
 def test_figures_are_drawn_at_the_ends_of_their_ranges() -> None:
     assert all_pictures(cells_of(job.summary for job in extreme_jobs(5)))
+
+
+def test_folders_may_have_any_name(tmp_path: Path) -> None:
+    """Not every name of a folder is text; links in a page are made of bytes."""
+    folder = grid(tmp_path / "a b\udcff", 0)
+    (folder / "jobs" / "job-0").rename(folder / "jobs" / "job \udcfe")
+    write_report([folder], tmp_path / "out", f"fedcert report {folder}")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "a%20b%FF/jobs/job%20%FE/report.html" in page
+    assert r"a b\udcff" in page

@@ -15,6 +15,7 @@ from fedcert.check.projected.tails import MOST_CELLS, MOST_COUNTED
 
 LAW, SHARE = 12, 8  # operations on a parameter of a law, and of a client's share of it
 PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
+LATER = 3  # factors of a characteristic function beside those of the first layer's neurons
 LIVE = 6  # arrays of coefficients at a time
 Widths = tuple[int, ...]
 
@@ -85,8 +86,8 @@ def inverted_seconds(document: Document, prefix: str) -> float:
         return 0.0
     terms = document.tensor(f"{prefix}tail.terms", np.int32, properties, constraints)
     asked = terms.clip(0, MOST_TERMS)  # others are refused
-    moments = (1 + len(RATES)) * int((asked > 0).sum())
-    return sizes[1] * (moments * MOMENT + int(asked.sum(dtype=np.int64)) * FACTOR)
+    moments, factors = (1 + len(RATES)) * int((asked > 0).sum()), sizes[1] + LATER
+    return sizes[1] * moments * MOMENT + int(asked.sum(dtype=np.int64)) * factors * FACTOR
 
 
 def chained_seconds(sizes: Widths, constraints: int, clients: int, cells: int) -> float:

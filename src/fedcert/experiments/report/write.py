@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from fedcert import atomic
 from fedcert.errors import DataError
@@ -15,6 +16,7 @@ from fedcert.experiments.report.job import Job
 from fedcert.experiments.report.page import grid_page
 from fedcert.experiments.report.tables import all_tables
 from fedcert.experiments.result import read_properties, read_summary
+from fedcert.visible import visible
 
 JOBS = "jobs"
 
@@ -32,7 +34,7 @@ def write_report(folders: Sequence[Path], out: Path, command: str) -> list[Job]:
     tables, pictures = all_tables(cells), all_pictures(cells)
     write_tables(tables, out / "tables")
     write_pictures(pictures, out / "figures")
-    atomic.write(out / "report.html", grid_page(jobs, tables, pictures, command))
+    atomic.write(out / "report.html", grid_page(jobs, tables, pictures, visible(command)))
     return jobs
 
 
@@ -48,7 +50,7 @@ def read_jobs(folders: Sequence[Path], out: Path) -> list[Job]:
         summary = read_summary(run)
         properties = read_properties(run, summary)
         report = run / "report.html"
-        link = os.path.relpath(report, out) if report.exists() and run != out else ""
+        link = quote(os.fsencode(os.path.relpath(report, out))) if report.exists() and run != out else ""
         found.setdefault(json.dumps(summary["config"], sort_keys=True), Job(summary, properties, link))
     return list(found.values())
 
