@@ -262,7 +262,7 @@ def test_a_spoiled_witness_is_refused_or_proves_nothing_more(kind: str, tmp_path
     refused = 0
     names = [n for n in report.document.witness if kind != "direct" or n in ONLY_DIRECT]
     for name, array in ((n, report.document.witness[n]) for n in names):
-        for way, new in spoiled(torch.from_numpy(array)).items():
+        for way, new in spoiled(torch.tensor(array)).items():
             changed = {} if new is None else {f"witness.{name}": new}
 
             def change(tensors: Tensors, name: str = name, changed: Tensors = changed) -> Tensors:
