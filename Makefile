@@ -31,9 +31,9 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/interval_verifier.py
 	$(BIN)/python benchmarks/tuple_search.py
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml checker/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ./checker -e '.[dev]'
 	touch $@
 
 clean:

@@ -8,8 +8,8 @@ transported and direct certificates of both families, and MC–IBP, with the sam
 
 import argparse
 
-from fedcert.experiments.config import load_config
-from fedcert.experiments.run import run
+from fedcert.app.config import load_config
+from fedcert.app.run import run
 
 
 def main() -> None:

@@ -10,15 +10,15 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from fedcert.check import FAMILIES, certificates
-from fedcert.check.cost import size
-from fedcert.check.cost.rates import PROCESS
-from fedcert.check.files import read
+from fedcert_check import FAMILIES, certificates
+from fedcert_check.cost import size
+from fedcert_check.cost.rates import PROCESS
+from fedcert_check.files import read
 
 PROGRAM = """
 import json, resource, sys, time
 from pathlib import Path
-from fedcert.check import check
+from fedcert_check import check
 start = time.process_time()
 verdict = check(Path(sys.argv[1])).verdict
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -29,7 +29,7 @@ KILOBYTE = 1024 if sys.platform == "linux" else 1
 
 def row(path: Path) -> str:
     document = read(path, path.parents[1] / "messages")
-    cost = import_module(f"fedcert.check.cost.{FAMILIES.get(document.events, 'cells')}").estimate(document, 1)
+    cost = import_module(f"fedcert_check.cost.{FAMILIES.get(document.events, 'cells')}").estimate(document, 1)
     memory = (PROCESS + size(document) + cost.memory) / 1e6
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, check=True)
     verdict, seconds, used = json.loads(done.stdout)

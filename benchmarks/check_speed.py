@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fedcert.app.config import RunConfig
+from fedcert.app.output import carry_out, identity_of
+from fedcert.app.run import run
 from fedcert.certificate import percent_down
-from fedcert.check import certificates, check
-from fedcert.experiments.config import RunConfig
-from fedcert.experiments.output import carry_out, identity_of
-from fedcert.experiments.run import run
+from fedcert_check import certificates, check
 
 JOBS = 2
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from fedcert.app.clients import choose_examples, form, train_clients
+from fedcert.app.config import RunConfig
+from fedcert.app.run import evaluate, make_rules
 from fedcert.certificate import Estimate
-from fedcert.estimates import attack_survival
-from fedcert.experiments.clients import choose_examples, form, train_clients
-from fedcert.experiments.config import RunConfig
-from fedcert.experiments.run import evaluate, make_rules
+from fedcert.federation.estimates import attack_survival
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network
-from fedcert.properties import Properties, linf_robustness
+from fedcert.model.network import Network
+from fedcert.model.properties import Properties, linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import WeightedAverage
 

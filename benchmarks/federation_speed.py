@@ -8,8 +8,8 @@ import time
 
 import torch
 
-from fedcert.experiments.config import load_config
-from fedcert.experiments.run import run
+from fedcert.app.config import load_config
+from fedcert.app.run import run
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from hostile import FILES
 
 PROGRAM = (
-    "import resource, sys; from fedcert.cli import main\n"
+    "import resource, sys; from fedcert.app.cli import main\n"
     "try: main()\n"
     "finally: print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
 )

@@ -11,10 +11,10 @@ from statistics import fmean
 
 import torch
 
-from fedcert.experiments.clients import Examples, choose_examples, form, train_clients
-from fedcert.experiments.config import RunConfig, make_config
-from fedcert.experiments.report.paper import GROUPS, table2
-from fedcert.experiments.run import evaluate, make_rules
+from fedcert.app.clients import Examples, choose_examples, form, train_clients
+from fedcert.app.config import RunConfig, make_config
+from fedcert.app.report.paper import GROUPS, table2
+from fedcert.app.run import evaluate, make_rules
 
 RHOS = (-5.0, -4.0, -3.0, -2.0)
 ROWS = (("mnist", 2, "IID"), ("mnist", 5, "IID"), ("mnist", 5, "Non-IID"), ("fashion-mnist", 5, "IID"))

@@ -13,12 +13,12 @@ import time
 import torch
 from torch import Tensor
 
-from fedcert.box import Box
-from fedcert.networks import Linear, Network, mlp
-from fedcert.properties import Properties, linf_robustness
+from fedcert.model.network import Linear, Network, mlp
+from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier
+from fedcert.verify import Safe
+from fedcert.verify.interval import IntervalVerifier
 
 
 def looped(network: Network, boxes: Box, properties: Properties) -> Tensor:

@@ -17,12 +17,12 @@ from common import SETTINGS, Setting, mean, percent, train
 from matplotlib.figure import Figure
 from projected_certificates import boxes, chained
 
-from fedcert.certify.projected import certify_projected_directly
-from fedcert.estimates import mc_ibp
-from fedcert.projected.references import Conditional
+from fedcert.families.projected.direct import certify_projected_directly
+from fedcert.families.projected.references import Conditional
+from fedcert.federation.estimates import mc_ibp
 from fedcert.randomness import stream
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier
+from fedcert.verify import Safe
+from fedcert.verify.interval import IntervalVerifier
 
 SCALES = (1e-5, 1e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 3e-2, 6e-2)
 COLUMNS = ("paper-box", "box", "conditional", "L", "U", "MC–IBP", "survival")

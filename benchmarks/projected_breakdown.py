@@ -14,7 +14,7 @@ import torch
 from common import Setting, mean, percent, train
 from matplotlib.figure import Figure
 
-from fedcert.certify.projected import certify_projected_directly
+from fedcert.families.projected.direct import certify_projected_directly
 
 DEPTHS = (1, 2, 3, 4)
 SCALES = (3e-2, 6e-2, 1.2e-1, 2.4e-1)

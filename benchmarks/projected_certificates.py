@@ -13,18 +13,18 @@ import time
 import torch
 from common import HEADER, SETTINGS, Setting, Trained, both_datasets, mean, percent, train
 
-from fedcert.certify.box import certify_boxes_directly
-from fedcert.certify.projected import certify_projected_directly
-from fedcert.certify.projected_transported import certify_projected, client_layers
-from fedcert.events.mean_box import MeanBox
-from fedcert.events.paper_box import PaperBox
-from fedcert.federation import direct
-from fedcert.projected.chain import chained_violation
-from fedcert.projected.references import Conditional, Reference, Static
+from fedcert.families.mean_box.certify import certify_boxes_directly
+from fedcert.families.mean_box.events import MeanBox
+from fedcert.families.paper_box.events import PaperBox
+from fedcert.families.projected.chain import chained_violation
+from fedcert.families.projected.direct import certify_projected_directly
+from fedcert.families.projected.references import Conditional, Reference, Static
+from fedcert.families.projected.transported import certify_projected, client_layers
+from fedcert.federation.server import direct
 from fedcert.randomness import stream
-from fedcert.verifiers import AnyOf, Safe
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify import AnyOf, Safe
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 
 
 def chained(trained: Trained, reference: Reference) -> float:

@@ -18,13 +18,13 @@ import torch
 from common import HEADER, SETTINGS, Setting, Trained, mean, percent, train
 from projected_certificates import chained
 
-from fedcert.attack import ProjectedGradient
-from fedcert.certify.projected import upper_bound
-from fedcert.projected import bound, spread
-from fedcert.projected.layers import noisy_layers
-from fedcert.projected.references import Conditional, Static
-from fedcert.projected.split import STARTS, Coordinate, coordinates, least_violation, uniform_split
+from fedcert.families.projected import bound, spread
+from fedcert.families.projected.direct import upper_bound
+from fedcert.families.projected.layers import noisy_layers
+from fedcert.families.projected.references import Conditional, Static
+from fedcert.families.projected.split import STARTS, Coordinate, coordinates, least_violation, uniform_split
 from fedcert.randomness import stream
+from fedcert.verify.attack import ProjectedGradient
 
 
 def neuron_by_neuron(moved: spread.Activations, deviation: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
@@ -63,15 +63,15 @@ def row(job: tuple[Setting, float | None]) -> str:
 
     values = [chained(trained, Static()), chained(trained, Conditional())]
     loose = (
-        patch("fedcert.projected.centre.noise_over", neuron_by_neuron),
-        patch("fedcert.projected.spread.noise_over", neuron_by_neuron),
+        patch("fedcert.families.projected.centre.noise_over", neuron_by_neuron),
+        patch("fedcert.families.projected.spread.noise_over", neuron_by_neuron),
     )
     with loose[0], loose[1]:
         with patch.object(bound, "WORTH_INVERTING", 2.0):
             values.append(certified())
         values.append(certified())
     values.append(certified())
-    with patch("fedcert.projected.split.coordinates", without_slopes):
+    with patch("fedcert.families.projected.split.coordinates", without_slopes):
         values.append(mean(1 - least_violation(layers, properties)[0].probability))
     values.append(mean(1 - least_violation(layers, properties)[0].probability))
     values.append(mean(upper_bound(trained.network, trained.deployed, properties, ProjectedGradient())[0]))

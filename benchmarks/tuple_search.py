@@ -15,19 +15,19 @@ from pathlib import Path
 import torch
 from matplotlib.figure import Figure
 
-from fedcert.box import Box
 from fedcert.certificate import Certificate
-from fedcert.certify.hull import certify_hulls
-from fedcert.certify.transported import certify_transported
-from fedcert.events.cells import Cells
+from fedcert.families.cells import Cells
+from fedcert.families.hull import certify_hulls
+from fedcert.families.paper_box.transported import certify_transported
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network, mlp
-from fedcert.properties import Properties, linf_robustness
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import WeightedAverage
 from fedcert.search import exhaustive, heaviest_first
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier
+from fedcert.verify import Safe
+from fedcert.verify.interval import IntervalVerifier
 
 NETWORK = mlp(16, 16, 4)
 

@@ -20,12 +20,12 @@ import torch
 from common import Setting, train
 from torch import Tensor, nn
 
-from fedcert.box import Box
-from fedcert.certify.projected import lower_bound
-from fedcert.networks import Linear, Network
-from fedcert.properties import Properties
-from fedcert.verifiers.interval import MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.families.projected.direct import lower_bound
+from fedcert.model.network import Linear, Network
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
+from fedcert.verify.interval import MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 
 RADIUS = 7e-5
 

@@ -14,19 +14,19 @@ from pathlib import Path
 import torch
 from matplotlib.figure import Figure
 
-from fedcert.certify.box import certify_boxes
 from fedcert.data import load
 from fedcert.data.partition import dirichlet_partition
-from fedcert.events.mean_box import MeanBox
+from fedcert.families.mean_box.certify import certify_boxes
+from fedcert.families.mean_box.events import MeanBox
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import mlp
-from fedcert.properties import correctly_classified, linf_robustness
+from fedcert.model.network import mlp
+from fedcert.model.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import CoordinateMedian, TrimmedMean, WeightedAverage
 from fedcert.training.bayes_by_backprop import BayesByBackprop
-from fedcert.verifiers import AnyOf, Safe
-from fedcert.verifiers.interval import MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify import AnyOf, Safe
+from fedcert.verify.interval import MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 
 HONEST, SCALE, PROPERTIES = 6, 1e-5, 20
 

@@ -10,18 +10,18 @@ from flint import arb
 from saved_certificates import as_document
 from torch import Tensor
 
-from fedcert.certify.projected_transported import client_layers
-from fedcert.check.projected import region
-from fedcert.check.projected.exact import Choices, Region, TailChoice
-from fedcert.check.projected.layers import RandomLayer, deployed, shares
-from fedcert.projected.bound import Split, TailChoices, Violation, analysis
-from fedcert.projected.centre import Known
-from fedcert.projected.chain import Federation
-from fedcert.projected.choices import chosen_violation
-from fedcert.projected.layers import NoisyLayer
-from fedcert.projected.split import uniform_split
-from fedcert.projected.spread import Spread
-from fedcert.properties import Properties
+from fedcert.families.projected.bound import Split, TailChoices, Violation, analysis
+from fedcert.families.projected.centre import Known
+from fedcert.families.projected.chain import Federation
+from fedcert.families.projected.choices import chosen_violation
+from fedcert.families.projected.layers import NoisyLayer
+from fedcert.families.projected.split import uniform_split
+from fedcert.families.projected.spread import Spread
+from fedcert.families.projected.transported import client_layers
+from fedcert.model.properties import Properties
+from fedcert_check.projected import region
+from fedcert_check.projected.exact import Choices, Region, TailChoice
+from fedcert_check.projected.layers import RandomLayer, deployed, shares
 
 CLOSE = 1e-8
 START = (3e-5, 1e-7, 1e-7)

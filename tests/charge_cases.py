@@ -14,28 +14,28 @@ from fuzz.pieces import exact_log_moment, exact_second_moment
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.box import Box
-from fedcert.certify.projected import lower_bound
-from fedcert.gaussian import tail_lower, tail_upper
+from fedcert.families.projected import bound, spread, tails
+from fedcert.families.projected.bound import Violation
+from fedcert.families.projected.centre import LinearForm
+from fedcert.families.projected.chain import Federation, chained_violation
+from fedcert.families.projected.chernoff import _exponent
+from fedcert.families.projected.direct import lower_bound
+from fedcert.families.projected.inversion import Row, characteristic
+from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.rectified import Rectified, first_activations, log_moment, second_moment
+from fedcert.families.projected.relaxation import Lines, through_relu
+from fedcert.families.projected.split import STARTS, least_violation, uniform_split
+from fedcert.families.projected.spread import rounded_centre
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network, mlp
-from fedcert.numerics import exp_down, exp_up, log_down, log_up, sum_down
-from fedcert.projected import bound, spread, tails
-from fedcert.projected.bound import Violation
-from fedcert.projected.centre import LinearForm
-from fedcert.projected.chain import Federation, chained_violation
-from fedcert.projected.chernoff import _exponent
-from fedcert.projected.inversion import Row, characteristic
-from fedcert.projected.layers import NoisyLayer, noisy_layers
-from fedcert.projected.rectified import Rectified, first_activations, log_moment, second_moment
-from fedcert.projected.relaxation import Lines, through_relu
-from fedcert.projected.split import STARTS, least_violation, uniform_split
-from fedcert.projected.spread import rounded_centre
-from fedcert.properties import Properties, linf_robustness
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics.box import Box
+from fedcert.numerics.gaussian import tail_lower, tail_upper
+from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, TrimmedMean
-from fedcert.verifiers.interval import IntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify.interval import IntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 HUGE = 2.0**54  # 2^54 − 1 is no float

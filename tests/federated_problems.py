@@ -7,13 +7,13 @@ import torch
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.attack import ProjectedGradient
-from fedcert.box import Box
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
-from fedcert.networks import Network, mlp
-from fedcert.properties import Properties
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.verify.attack import ProjectedGradient
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from oracles import exact, forward
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.attack import ProjectedGradient
-from fedcert.box import Box
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network, mlp
-from fedcert.properties import Properties
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
+from fedcert.verify.attack import ProjectedGradient
 
 HUGE = 2.0**54  # 2^54 ± 1 are no floats
 TINY = 1e-40  # a posterior scale that no margin here notices

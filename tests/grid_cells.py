@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fedcert.experiments.config import RunConfig
-from fedcert.experiments.report.cells import Cell, cell_of
-from fedcert.experiments.report.images import input_image
+from fedcert.app.config import RunConfig
+from fedcert.app.report.cells import Cell, cell_of
+from fedcert.app.report.images import input_image
 
 EVENTS = ("paper-box", "box", "projected")
 CONCENTRATIONS = (0.5, 0.6, 0.7, 0.9, 1.0, 2.0, 5.0, 7.0, 10.0)

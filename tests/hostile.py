@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedcert import tensorfile
-from fedcert.container import write_container
-from fedcert.digest import digest
+from fedcert.wire import tensorfile
+from fedcert.wire.container import write_container
+from fedcert_check.digest import digest
 
 Tensors = dict[str, Tensor]
 NASTY = "a[/b]\x1b[2K\rproved\n\u202e"

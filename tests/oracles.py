@@ -8,10 +8,10 @@ import torch
 from flint import arb, ctx
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Linear, Network, ReLU
-from fedcert.properties import Properties
+from fedcert.model.network import Linear, Network, ReLU
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 
 Interval = tuple[Fraction, Fraction]
 

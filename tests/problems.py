@@ -6,9 +6,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedcert.box import Box
-from fedcert.networks import Network, mlp
-from fedcert.properties import Properties
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 
 

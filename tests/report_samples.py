@@ -6,18 +6,18 @@ from typing import Any
 import torch
 from matplotlib.figure import Figure
 
-from fedcert.box import Box
+from fedcert.app.config import RunConfig
+from fedcert.app.output import describe_properties, summarise
+from fedcert.app.report.job import Job
+from fedcert.app.report.picture import Picture
+from fedcert.app.report.table import Column, Spread, Table
+from fedcert.app.run import RunResult
 from fedcert.certificate import Certificate, Claim, Estimate
 from fedcert.data.dataset import Split
-from fedcert.events.cells import Cells
-from fedcert.experiments.config import RunConfig
-from fedcert.experiments.output import describe_properties, summarise
-from fedcert.experiments.report.job import Job
-from fedcert.experiments.report.picture import Picture
-from fedcert.experiments.report.table import Column, Spread, Table
-from fedcert.experiments.run import RunResult
+from fedcert.families.cells import Cells
 from fedcert.laws import DiagonalGaussian
-from fedcert.message import Message
+from fedcert.numerics.box import Box
+from fedcert.wire.message import Message
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>--><b>&amp;\"'</b>"
 BOUNDS = {  # by claim, for two properties: L, and U

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedcert import numerics
-from fedcert.enclosure import Enclosure, Operand, enclosed
-from fedcert.numerics import down
+from fedcert.numerics import rounding as numerics
+from fedcert.numerics.enclosure import Enclosure, Operand, enclosed
+from fedcert.numerics.rounding import down
 
 
 def free(roundings: int, magnitude: Tensor) -> Tensor:

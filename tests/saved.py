@@ -8,20 +8,18 @@ from unittest.mock import patch
 import torch
 from problems import normal, uniform
 
-from fedcert.artifact import save_certificate
-from fedcert.box import Box
 from fedcert.certificate import Certificate
-from fedcert.certify import box
-from fedcert.certify.box import certify_boxes, certify_boxes_directly, certify_boxes_locally
-from fedcert.certify.hull import certify_hulls
-from fedcert.certify.splitting import split_boxes
-from fedcert.events.mean_box import MeanBox
-from fedcert.events.paper_box import PaperBox
-from fedcert.federation import client, server
+from fedcert.families.hull import certify_hulls
+from fedcert.families.mean_box import certify as box
+from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_directly, certify_boxes_locally
+from fedcert.families.mean_box.events import MeanBox
+from fedcert.families.mean_box.tiles import split_boxes
+from fedcert.families.paper_box.events import PaperBox
+from fedcert.federation.server import client, server
 from fedcert.laws import DiagonalGaussian
-from fedcert.message import Message
-from fedcert.networks import mlp
-from fedcert.properties import Properties
+from fedcert.model.network import mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import (
     AggregationRule,
@@ -31,9 +29,11 @@ from fedcert.rules import (
     TrimmedMean,
     WeightedAverage,
 )
-from fedcert.verifiers import AnyOf, Safe
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify import AnyOf, Safe
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
+from fedcert.wire.certificate_file import save_certificate
+from fedcert.wire.message import Message
 
 TIGHT = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
 EVENTS = MeanBox(steps=7)

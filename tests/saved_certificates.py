@@ -8,20 +8,20 @@ import torch
 from federated_problems import Federated
 from torch import Tensor
 
-from fedcert.artifact import save_certificate
 from fedcert.certificate import Certificate
-from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
-from fedcert.certify.projected_transported import certify_projected
-from fedcert.check.document import Client, Document, Layer, Rule
-from fedcert.check.document import Properties as Asked
-from fedcert.container import read_container, write_container
-from fedcert.digest import digest
-from fedcert.events.cells import Cells
-from fedcert.message import Message
-from fedcert.networks import Linear
-from fedcert.projected.tails import Cells as Counted
-from fedcert.projected.tails import Limit, Product, Projections
-from fedcert.properties import Properties
+from fedcert.families.cells import Cells
+from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
+from fedcert.families.projected.tails import Cells as Counted
+from fedcert.families.projected.tails import Limit, Product, Projections
+from fedcert.families.projected.transported import certify_projected
+from fedcert.model.network import Linear
+from fedcert.model.properties import Properties
+from fedcert.wire.certificate_file import save_certificate
+from fedcert.wire.container import read_container, write_container
+from fedcert.wire.message import Message
+from fedcert_check.digest import digest
+from fedcert_check.document import Client, Document, Layer, Rule
+from fedcert_check.document import Properties as Asked
 
 Tensors = dict[str, Tensor]
 PROJECTIONS: dict[str, Projections] = {"limit": Limit(), "product": Product(), "cells": Counted(64)}

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fedcert.experiments.grid.engines import Outcome, Work
-from fedcert.experiments.grid.engines.protocol import attempt
-from fedcert.experiments.grid.job import Job
+from fedcert.app.grid.engines import Outcome, Work
+from fedcert.app.grid.engines.protocol import attempt
+from fedcert.app.grid.job import Job
 
 TINY = {
     "train_examples": 200,

@@ -24,10 +24,11 @@ import torch
 from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
-from fedcert import enclosure, numerics
-from fedcert.projected import centre, chain, inversion, layers, rectified, relaxation, spread, tails
+from fedcert.families.projected import centre, chain, inversion, layers, rectified, relaxation, spread, tails
+from fedcert.numerics import enclosure
+from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
-from fedcert.verifiers import linear as backward
+from fedcert.verify import linear as backward
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

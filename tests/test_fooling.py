@@ -6,25 +6,25 @@ import pytest
 from fooling import Fooling, cancelling, clearly_safe, near_zero, planted, vector, whole_square
 from torch import Tensor
 
-from fedcert.attack import ProjectedGradient
-from fedcert.box import Box
 from fedcert.certificate import Certificate
-from fedcert.certify.box import certify_boxes, certify_boxes_directly
-from fedcert.certify.direct import certify_direct
-from fedcert.certify.projected import certify_projected_directly
-from fedcert.certify.projected_transported import certify_projected
-from fedcert.certify.transported import certify_transported
-from fedcert.events.mean_box import MeanBox
-from fedcert.events.paper_box import PaperBox
+from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_directly
+from fedcert.families.mean_box.events import MeanBox
+from fedcert.families.paper_box.direct import certify_direct
+from fedcert.families.paper_box.events import PaperBox
+from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.projected.direct import certify_projected_directly
+from fedcert.families.projected.transported import certify_projected
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import mlp
-from fedcert.properties import Properties
+from fedcert.model.network import mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
 from fedcert.search import heaviest_first
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify import Safe
+from fedcert.verify.attack import ProjectedGradient
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 
 VERIFIERS = [IntervalVerifier(), MergedIntervalVerifier(), LinearVerifier()]
 CANCELLING = {fooling.name: fooling for fooling in cancelling()}

@@ -8,11 +8,8 @@ import pytest
 import fedcert
 
 ORDER = [
-    "errors", "visible", "limits", "frozen", "progress", "randomness", "normals", "atomic", "digest",
-    "tensorfile", "container", "check", "witness", "numerics", "enclosure", "gaussian", "box", "networks",
-    "properties", "laws", "rules", "verifiers", "events", "projected", "attack", "search", "certificate",
-    "certify", "estimates", "message", "acceptance", "artifact", "data", "training", "federation",
-    "experiments", "cli",
+    "errors", "frozen", "progress", "randomness", "numerics", "model", "laws", "rules", "verify", "witness",
+    "certificate", "search", "families", "wire", "data", "training", "federation", "app",
 ]  # fmt: skip
 ROOT = Path(fedcert.__file__).parent
 MODULES = sorted(

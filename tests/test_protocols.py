@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
-from fedcert.networks import Layer, Linear, ReLU
+from fedcert.model.network import Layer, Linear, ReLU
 from fedcert.rules import (
     AggregationRule,
     CoordinateMedian,
@@ -13,9 +13,9 @@ from fedcert.rules import (
     TrimmedMean,
     WeightedAverage,
 )
-from fedcert.verifiers import AnyOf, Verifier
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify import AnyOf, Verifier
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 
 LAW = DiagonalGaussian(torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64))
 IMPLEMENTATIONS = [

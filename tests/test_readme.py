@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fedcert.experiments.config import RunConfig
-from fedcert.experiments.run import run
+from fedcert.app.config import RunConfig
+from fedcert.app.run import run
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

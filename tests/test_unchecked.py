@@ -7,17 +7,17 @@ import jaxtyping
 import pytest
 import torch
 
-from fedcert.box import Box
 from fedcert.errors import FedcertError, InvalidMessage, ShapeMismatch
-from fedcert.events.cells import Cells
-from fedcert.federation import client, server
+from fedcert.families.cells import Cells
+from fedcert.federation.server import client, server
 from fedcert.laws import DiagonalGaussian, GaussianMixture
-from fedcert.networks import mlp
-from fedcert.properties import Properties, linf_robustness
+from fedcert.model.network import mlp
+from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, WeightedAverage
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier
+from fedcert.verify import Safe
+from fedcert.verify.interval import IntervalVerifier
 
 ONE = torch.ones(2, dtype=torch.float64)
 BOX = Box.point(torch.zeros(2, 3, dtype=torch.float64))

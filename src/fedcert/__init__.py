@@ -6,61 +6,61 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Box": "box",
+    "Box": "numerics.box",
     "Certificate": "certificate",
     "Claim": "certificate",
     "DiagonalGaussian": "laws",
     "Estimate": "certificate",
     "FedcertError": "errors",
     "GaussianMixture": "laws",
-    "IntervalVerifier": "verifiers.interval",
+    "IntervalVerifier": "verify.interval",
     "Law": "laws",
-    "MergedIntervalVerifier": "verifiers.interval",
-    "Message": "message",
-    "Network": "networks",
-    "PaperBox": "events.paper_box",
-    "Properties": "properties",
-    "Safe": "verifiers",
-    "Verifier": "verifiers",
+    "MergedIntervalVerifier": "verify.interval",
+    "Message": "wire.message",
+    "Network": "model.network",
+    "PaperBox": "families.paper_box.events",
+    "Properties": "model.properties",
+    "Safe": "verify",
+    "Verifier": "verify",
     "WeightedAverage": "rules",
-    "certify_projected": "certify.projected_transported",
-    "certify_projected_directly": "certify.projected",
-    "client": "federation",
-    "from_torch": "networks",
-    "linf_robustness": "properties",
-    "mlp": "networks",
-    "server": "federation",
+    "certify_projected": "families.projected.transported",
+    "certify_projected_directly": "families.projected.direct",
+    "client": "federation.server",
+    "from_torch": "model.network",
+    "linf_robustness": "model.properties",
+    "mlp": "model.network",
+    "server": "federation.server",
     "stream": "randomness",
 }
 
 __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
-    from fedcert.box import Box as Box
     from fedcert.certificate import Certificate as Certificate
     from fedcert.certificate import Claim as Claim
     from fedcert.certificate import Estimate as Estimate
-    from fedcert.certify.projected import certify_projected_directly as certify_projected_directly
-    from fedcert.certify.projected_transported import certify_projected as certify_projected
     from fedcert.errors import FedcertError as FedcertError
-    from fedcert.events.paper_box import PaperBox as PaperBox
-    from fedcert.federation import client as client
-    from fedcert.federation import server as server
+    from fedcert.families.paper_box.events import PaperBox as PaperBox
+    from fedcert.families.projected.direct import certify_projected_directly as certify_projected_directly
+    from fedcert.families.projected.transported import certify_projected as certify_projected
+    from fedcert.federation.server import client as client
+    from fedcert.federation.server import server as server
     from fedcert.laws import DiagonalGaussian as DiagonalGaussian
     from fedcert.laws import GaussianMixture as GaussianMixture
     from fedcert.laws import Law as Law
-    from fedcert.message import Message as Message
-    from fedcert.networks import Network as Network
-    from fedcert.networks import from_torch as from_torch
-    from fedcert.networks import mlp as mlp
-    from fedcert.properties import Properties as Properties
-    from fedcert.properties import linf_robustness as linf_robustness
+    from fedcert.model.network import Network as Network
+    from fedcert.model.network import from_torch as from_torch
+    from fedcert.model.network import mlp as mlp
+    from fedcert.model.properties import Properties as Properties
+    from fedcert.model.properties import linf_robustness as linf_robustness
+    from fedcert.numerics.box import Box as Box
     from fedcert.randomness import stream as stream
     from fedcert.rules import WeightedAverage as WeightedAverage
-    from fedcert.verifiers import Safe as Safe
-    from fedcert.verifiers import Verifier as Verifier
-    from fedcert.verifiers.interval import IntervalVerifier as IntervalVerifier
-    from fedcert.verifiers.interval import MergedIntervalVerifier as MergedIntervalVerifier
+    from fedcert.verify import Safe as Safe
+    from fedcert.verify import Verifier as Verifier
+    from fedcert.verify.interval import IntervalVerifier as IntervalVerifier
+    from fedcert.verify.interval import MergedIntervalVerifier as MergedIntervalVerifier
+    from fedcert.wire.message import Message as Message
 
 
 def __getattr__(name: str) -> Any:

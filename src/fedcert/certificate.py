@@ -9,8 +9,8 @@ from jaxtyping import Float64, Int64
 from scipy.stats import beta
 from torch import Tensor
 
-from fedcert.enclosure import Enclosure
 from fedcert.errors import ShapeMismatch
+from fedcert.numerics.enclosure import Enclosure
 from fedcert.witness import Witness
 
 Kind = Literal["local", "transported", "direct"]

@@ -1,8 +1,9 @@
 """Errors that say what to do. Every error a user can cause derives from `FedcertError`."""
 
-
-class FedcertError(ValueError):
-    """Bad input; the message says what is wrong and what to do about it."""
+from fedcert_check.errors import FedcertError as FedcertError
+from fedcert_check.errors import InvalidCertificate as InvalidCertificate
+from fedcert_check.errors import TooCostly as TooCostly
+from fedcert_check.errors import UnreadableFile as UnreadableFile
 
 
 class InvalidBox(FedcertError):
@@ -37,10 +38,6 @@ class UnsupportedMass(FedcertError):
     """A claimed mass that exceeds what the law gives the cell."""
 
 
-class UnreadableFile(FedcertError):
-    """A file that is truncated, foreign, or larger than the reader allows."""
-
-
 class InvalidMessage(FedcertError):
     """A message file that is truncated, foreign or inconsistent."""
 
@@ -59,14 +56,6 @@ class DataError(FedcertError):
 
 class OutputExists(FedcertError):
     """The output folder already holds a run."""
-
-
-class InvalidCertificate(FedcertError):
-    """A certificate file that is truncated, foreign, tampered with, or without its messages."""
-
-
-class TooCostly(FedcertError):
-    """A certificate whose proof would take more memory or time than is allowed."""
 
 
 class CannotWrite(FedcertError):

@@ -8,31 +8,31 @@ from flint import arb
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.certificate import clopper_pearson
-from fedcert.certify.box import certify_boxes
-from fedcert.certify.direct import certify_direct
-from fedcert.certify.hull import certify_hulls
-from fedcert.certify.projected import certify_projected_directly
-from fedcert.certify.projected_transported import certify_projected
-from fedcert.certify.transported import certify_transported
-from fedcert.events.cells import Cells
-from fedcert.events.mean_box import MeanBox
+from fedcert.families.cells import Cells
+from fedcert.families.hull import certify_hulls
+from fedcert.families.mean_box.certify import certify_boxes
+from fedcert.families.mean_box.events import MeanBox
+from fedcert.families.paper_box.direct import certify_direct
+from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.projected.bound import violation
+from fedcert.families.projected.chain import Federation, chained_violation
+from fedcert.families.projected.choices import TRIALS
+from fedcert.families.projected.direct import certify_projected_directly
+from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.split import STARTS, uniform_split
+from fedcert.families.projected.tails import Cells as ProjectedCells
+from fedcert.families.projected.tails import Limit, Product
+from fedcert.families.projected.transported import certify_projected
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network, mlp
-from fedcert.projected.bound import violation
-from fedcert.projected.chain import Federation, chained_violation
-from fedcert.projected.choices import TRIALS
-from fedcert.projected.layers import NoisyLayer, noisy_layers
-from fedcert.projected.split import STARTS, uniform_split
-from fedcert.projected.tails import Cells as ProjectedCells
-from fedcert.projected.tails import Limit, Product
-from fedcert.properties import Properties
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.rules import LinearRule
 from fedcert.search import heaviest_first
-from fedcert.verifiers import Safe
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.verify import Safe
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 from fuzz.balls import above, accurate, balls, below, dot, norm, precision, tail
 from fuzz.hostile import between, choice
 from fuzz.neuron import Neuron

@@ -10,22 +10,22 @@ from problems import normal, uniform
 from saved import certify_all, make_federation, make_rules
 from torch import Tensor
 
-from fedcert.artifact import save_certificate
-from fedcert.box import Box
 from fedcert.certificate import Certificate
-from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
-from fedcert.certify.projected_transported import certify_projected
-from fedcert.check import check
 from fedcert.errors import FedcertError
-from fedcert.events.cells import Cells
+from fedcert.families.cells import Cells
+from fedcert.families.projected import split
+from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
+from fedcert.families.projected.tails import Cells as Counted
+from fedcert.families.projected.tails import Limit, Product
+from fedcert.families.projected.transported import certify_projected
 from fedcert.laws import DiagonalGaussian
-from fedcert.message import Message
-from fedcert.networks import Network, mlp
-from fedcert.projected import split
-from fedcert.projected.tails import Cells as Counted
-from fedcert.projected.tails import Limit, Product
-from fedcert.properties import Properties
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.wire.certificate_file import save_certificate
+from fedcert.wire.message import Message
+from fedcert_check import check
 from fuzz.hostile import between, choice
 from fuzz.verdicts import Verdict
 

@@ -7,15 +7,15 @@ from flint import arb
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.certificate import Certificate
-from fedcert.certify.projected import certify_projected_directly, certify_projected_locally
-from fedcert.certify.projected_transported import certify_projected
 from fedcert.errors import InvalidLaw
+from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
+from fedcert.families.projected.tails import Cells, Limit, Product
+from fedcert.families.projected.transported import certify_projected
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import mlp
-from fedcert.projected.tails import Cells, Limit, Product
-from fedcert.properties import Properties
+from fedcert.model.network import mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.rules import LinearRule
 from fuzz.balls import above, accurate, balls, below, dot, norm, precision, tail
 from fuzz.hostile import between, choice

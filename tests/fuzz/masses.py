@@ -7,13 +7,13 @@ import torch
 from flint import arb
 from problems import normal, uniform
 
-from fedcert.box import Box
-from fedcert.certify.lattice import lattice_log_mass
-from fedcert.enclosure import Enclosure
-from fedcert.gaussian import log_mass_lower, log_mass_upper, tail_lower, tail_upper
-from fedcert.gaussian import tail as normal_tail
+from fedcert.families.mean_box.lattice import lattice_log_mass
+from fedcert.families.projected.tails import Cells, Limit, Product
 from fedcert.laws import DiagonalGaussian, GaussianMixture
-from fedcert.projected.tails import Cells, Limit, Product
+from fedcert.numerics.box import Box
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.gaussian import log_mass_lower, log_mass_upper, tail_lower, tail_upper
+from fedcert.numerics.gaussian import tail as normal_tail
 from fedcert.rules import LinearRule
 from fuzz.balls import EXACT, above, accurate, below, mass, precision, tail
 from fuzz.hostile import between, choice

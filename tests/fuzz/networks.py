@@ -8,11 +8,11 @@ from oracles import random_points
 from problems import uniform
 from torch import Tensor
 
-from fedcert.box import Box
-from fedcert.networks import Network, mlp
-from fedcert.properties import Properties
-from fedcert.verifiers.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verifiers.linear import LinearVerifier
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.linear import LinearVerifier
 from fuzz.balls import EXACT, balls, below, dot, exactly, precision, relu
 from fuzz.hostile import anything, choice, widths
 from fuzz.verdicts import Verdict, verdict

@@ -9,12 +9,12 @@ from flint import arb
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.projected.centre import conditional_deviation
-from fedcert.projected.inversion import Row, lower_tail
-from fedcert.projected.layers import FARTHEST, NoisyLayer
-from fedcert.projected.rectified import first_activations, log_moment, second_moment
-from fedcert.projected.relaxation import Lines, through_relu
-from fedcert.projected.spread import Activations, concentration, noise_over, noise_over_inputs
+from fedcert.families.projected.centre import conditional_deviation
+from fedcert.families.projected.inversion import Row, lower_tail
+from fedcert.families.projected.layers import FARTHEST, NoisyLayer
+from fedcert.families.projected.rectified import first_activations, log_moment, second_moment
+from fedcert.families.projected.relaxation import Lines, through_relu
+from fedcert.families.projected.spread import Activations, concentration, noise_over, noise_over_inputs
 from fuzz.balls import EXACT, above, accurate, balls, dot, exactly, norm, precision, relu, tail
 from fuzz.hostile import anything, between, choice
 from fuzz.neuron import Neuron

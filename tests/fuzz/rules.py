@@ -7,9 +7,9 @@ from flint import arb
 from oracles import random_points
 from problems import uniform
 
-from fedcert.box import Box
 from fedcert.errors import InvalidBox, InvalidLaw
 from fedcert.laws import DiagonalGaussian
+from fedcert.numerics.box import Box
 from fedcert.rules import CoordinateMedian, LinearRule, TrimmedMean
 from fuzz.balls import EXACT, above, balls, below, dot, exactly, precision
 from fuzz.hostile import anything, between, choice, numbers

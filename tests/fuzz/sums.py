@@ -7,8 +7,8 @@ import torch
 from flint import arb
 from problems import uniform
 
-from fedcert.enclosure import Enclosure
-from fedcert.numerics import exp_down, exp_up, log_down, log_up, sum_down, sum_up
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down, sum_up
 from fuzz.balls import EXACT, above, balls, below, exactly, precision
 from fuzz.hostile import anything, between, choice
 from fuzz.verdicts import Verdict, verdict

@@ -3,7 +3,7 @@
 import pytest
 from sabotage import everywhere, free, ignoring_signs, unmoved
 
-from fedcert.check import projected
+from fedcert_check import projected
 from fuzz import campaign
 from fuzz.campaign import KINDS, attempt, main
 

@@ -9,7 +9,7 @@ from fedcert.data.dataset import Split
 from fedcert.data.digits import digits
 from fedcert.errors import DataError
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import mlp
+from fedcert.model.network import mlp
 from fedcert.randomness import stream
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.errors import InvalidLaw, ShapeMismatch
-from fedcert.gaussian import log_mass_lower, log_mass_upper
-from fedcert.numerics import down, require_float64, rounding_error, sum_down, sum_up, up
+from fedcert.numerics.box import Box
+from fedcert.numerics.gaussian import log_mass_lower, log_mass_upper
+from fedcert.numerics.rounding import down, require_float64, rounding_error, sum_down, sum_up, up
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of a scale: squares and quotients neither over- nor underflow
 

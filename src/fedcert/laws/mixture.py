@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.box import Box
-from fedcert.enclosure import Enclosure
 from fedcert.errors import InvalidLaw
 from fedcert.laws.diagonal import DiagonalGaussian
-from fedcert.numerics import require_float64
+from fedcert.numerics.box import Box
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.rounding import require_float64
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.laws.diagonal import DiagonalGaussian
+from fedcert.numerics.box import Box
 
 
 @runtime_checkable

@@ -2,8 +2,8 @@
 
 from fedcert.rules.average import WeightedAverage
 from fedcert.rules.linear import LinearRule
-from fedcert.rules.order import CoordinateMedian, TrimmedMean
 from fedcert.rules.protocol import AggregationRule, GaussianRule
+from fedcert.rules.trimmed_mean import CoordinateMedian, TrimmedMean
 
 __all__ = [
     "AggregationRule",

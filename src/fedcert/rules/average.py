@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.errors import InvalidWeights, ShapeMismatch
 from fedcert.laws import DiagonalGaussian
-from fedcert.numerics import require_float64
+from fedcert.numerics.box import Box
+from fedcert.numerics.rounding import require_float64
 from fedcert.rules.linear import LinearRule
 
 

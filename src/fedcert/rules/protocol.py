@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.box import Box
 from fedcert.laws import DiagonalGaussian
+from fedcert.numerics.box import Box
 
 
 @runtime_checkable

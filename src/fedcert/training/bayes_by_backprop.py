@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy, softplus
 
 from fedcert.errors import DataError, InvalidConfig
 from fedcert.laws import DiagonalGaussian
-from fedcert.networks import Network
+from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
 
 

@@ -1,0 +1,60 @@
+"""The file that holds a certificate: one safetensors file, sealed by a digest of all that is in it.
+
+docs/certificate-format.md describes it. This module knows the envelope alone; what the claim says is read by
+`fedcert.wire.certificate_file`, for the library, and once more by `files.py`, for the checker.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fedcert_check import tensorfile
+from fedcert_check.digest import digest
+from fedcert_check.errors import InvalidCertificate, UnreadableFile
+from fedcert_check.tensorfile import Arrays, Limits, without_duplicates
+
+FORMAT = "fedcert-certificate"
+VERSION = "2"
+LIMITS = Limits(header_bytes=2**24, tensors=100_000)  # a local claim has some tensors a client
+LONGEST_CLAIM = 2**20  # characters
+
+
+def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """The claim and the tensors, as numpy's arrays."""
+    metadata, arrays = read_arrays(path)
+    if metadata.get("format") != FORMAT:
+        raise InvalidCertificate(f"{path}: not a fedcert certificate")
+    if metadata.get("version") != VERSION:
+        found = metadata.get("version", "none")[:20]
+        raise InvalidCertificate(
+            f"{path}: certificate format {found!r}, but this fedcert reads {VERSION}:"
+            " use the fedcert version that wrote it"
+        )
+    header = {name: metadata.get(name, "") for name in ("format", "version", "claim")}
+    if set(metadata) != {*header, "digest"} or metadata["digest"] != digest(header, arrays):
+        raise InvalidCertificate(f"{path}: the file was changed since it was written: its digest differs")
+    if len(header["claim"]) > LONGEST_CLAIM:
+        raise InvalidCertificate(f"{path}: a claim of {len(header['claim'])} characters")
+    try:
+        claim = json.loads(header["claim"], object_pairs_hook=without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise InvalidCertificate(f"{path}: the claim is no JSON ({error})") from error
+    if not isinstance(claim, dict):
+        raise InvalidCertificate(f"{path}: the claim is no JSON object")
+    return claim, arrays
+
+
+def peek(path: Path) -> tuple[dict[str, str], int]:
+    """The metadata of a safetensors file within limits, and its size in bytes, without its tensors."""
+    try:
+        return tensorfile.read_metadata(path, LIMITS)
+    except UnreadableFile as error:
+        raise InvalidCertificate(str(error)) from error
+
+
+def read_arrays(path: Path) -> tuple[dict[str, str], Arrays]:
+    """The metadata and tensors of a safetensors file within limits; nothing in it is executed."""
+    try:
+        return tensorfile.read(path, LIMITS)
+    except UnreadableFile as error:
+        raise InvalidCertificate(str(error)) from error

@@ -1,0 +1,17 @@
+"""Errors that say what to do. Every error a user can cause derives from `FedcertError`."""
+
+
+class FedcertError(ValueError):
+    """Bad input; the message says what is wrong and what to do about it."""
+
+
+class UnreadableFile(FedcertError):
+    """A file that is truncated, foreign, or larger than the reader allows."""
+
+
+class InvalidCertificate(FedcertError):
+    """A certificate file that is truncated, foreign, tampered with, or without its messages."""
+
+
+class TooCostly(FedcertError):
+    """A certificate whose proof would take more memory or time than is allowed."""

@@ -1,0 +1,258 @@
+"""The probability of a violation with the first hidden layer's law exact (docs/soundness.md, 9), in balls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb, arb_mat
+
+from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
+from fedcert_check.document import Array
+from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
+from fedcert_check.projected.inversion import Row, lower_tail
+from fedcert_check.projected.layers import RandomLayer, Unproven, largest, root, square_root, unit
+from fedcert_check.projected.moments import exponent
+from fedcert_check.projected.movement import Moved, movement
+
+
+@dataclass(frozen=True)
+class Region:
+    """A property: C f(x) + d ≥ 0 for all x within `radius` of `centre`.
+
+    Attributes:
+        centre: x_c.
+        radius: δ_0.
+        C: the constraints.
+        d: their offsets.
+    """
+
+    centre: Balls
+    radius: Balls
+    C: Balls
+    d: Balls
+
+    @classmethod
+    def of(cls, lower: Array, upper: Array, C: Array, d: Array) -> "Region":
+        """The property of a box [lower, upper], from the float of the box that is nearest to its centre."""
+        middle = np.clip(lower + (upper - lower) / 2, lower, upper)
+        low, centre, high = exact(lower), exact(middle), exact(upper)
+        reach = [largest(b - m, m - a) for a, m, b in zip(low, centre, high, strict=True)]
+        return cls(centre, _array(reach), exact(C), exact(d))
+
+    @property
+    def decided(self) -> list[bool | None]:
+        """For each constraint of zeros, whether 0·f(x) + d ≥ 0; None for any other."""
+        return [
+            bool(offset >= 0) if all(c == 0 for c in row) else None
+            for row, offset in zip(self.C, self.d, strict=True)
+        ]
+
+
+class TailChoice(NamedTuple):
+    """What the witness says of one constraint.
+
+    Attributes:
+        rate: λ of the exponential moment.
+        centre: about the mean.
+        spread: about the deviation.
+        terms: of the inversion; 0 for none.
+    """
+
+    rate: float
+    centre: float
+    spread: float
+    terms: int
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the witness says of one property.
+
+    Attributes:
+        ranges: failure probability of one side of a range, for each hidden layer.
+        movement: of one event of movement, for each layer's rows.
+        deviation: of one event of deviation, for each layer's rows.
+        sign: of each hidden layer's neurons.
+        below: slopes below the ReLUs of the hidden layers from the second.
+        slope: slopes above them.
+        rate: λ of their rows.
+        mean_rate: λ of their means.
+        tails: how the tail of each constraint is bounded.
+    """
+
+    ranges: Array
+    movement: Array
+    deviation: Array
+    sign: Sequence[Array]
+    below: Sequence[Array]
+    slope: Sequence[Array]
+    rate: Sequence[Array]
+    mean_rate: Sequence[Array]
+    tails: Sequence[TailChoice]
+
+
+def width(failure: float) -> arb:
+    """The u with e^(−u²/2) = failure."""
+    return (-2 * arb(failure).log()).sqrt()
+
+
+def violation(
+    layers: Sequence[RandomLayer], region: Region, choices: Choices, only: int | None = None
+) -> tuple[list[arb], arb]:
+    """Upper bounds of each constraint's tail, and of the probability that some event fails.
+
+    Args:
+        layers: the network and its law.
+        region: the property.
+        choices: any choices.
+        only: the one constraint whose tail is asked for; all where None.
+    """
+    if only is not None:
+        region = replace(region, C=region.C[only : only + 1], d=region.d[only : only + 1])
+        choices = replace(choices, tails=choices.tails[only : only + 1])
+    certain = [known for known in settled(region) if known is not None]
+    if len(certain) == len(region.d):
+        return certain, ZERO
+    u = [width(f) for f in choices.movement.tolist()]
+    moving = [arb(f) for f in choices.movement.tolist()]
+    deviating = [arb(f) for f in choices.deviation.tolist()]
+    mean, deviation = first_law(layers[0], region.centre)
+    constraints = len(region.d)
+    if len(layers) == 1:
+        margin = region.C @ mean + region.d - movement(region.C, layers, region.radius, (), u[0])
+        spread = root((region.C * region.C) @ (deviation * deviation))
+        found = [
+            known if known is not None else tail(m / s)
+            for known, m, s in zip(settled(region), margin, spread, strict=True)
+        ]
+        return found, constraints * moving[0]
+    moved = Moved(movement(unit(layers[0].outputs), layers[:1], region.radius, (), u[0]), choices.sign[0])
+    price = _flips(mean, deviation, moved) + layers[0].outputs * moving[0]
+    known = Known(mean, deviation, region.radius, (moved,), (), u[1], width(choices.deviation[1]))
+    for depth in range(1, len(layers) - 1):
+        known, cost = _next_layer(layers[: depth + 1], known, choices, depth)
+        events = 4 * (2 * depth + 1) * moving[depth] + (2 * (depth - 1) + 1) * deviating[depth]
+        price = price + cost + layers[depth].outputs * events
+        known = replace(known, u=u[depth + 1], width=width(choices.deviation[depth + 1]))
+    form = linear_form(region.C, layers, known)
+    form = replace(form, constant=form.constant + region.d)
+    deep = (len(layers) - 2) * deviating[-1]
+    price = price + constraints * ((2 * len(layers) - 1) * moving[-1] + deep)
+    tails = [
+        sure if sure is not None else row_tail(form, r, chosen)
+        for r, (sure, chosen) in enumerate(zip(settled(region), choices.tails, strict=True))
+    ]
+    return tails, price
+
+
+def settled(region: Region) -> list[arb | None]:
+    """The tail 0 or 1 of a constraint of zeros, None for any other."""
+    return [None if holds is None else ZERO if holds else ONE for holds in region.decided]
+
+
+def first_law(layer: RandomLayer, x: Balls) -> tuple[Balls, Balls]:
+    """μ = M x + m and t = √(S² x² + s²), of the first layer's pre-activations."""
+    mean = np.array((layer.mean * _column(x)).entries(), dtype=object) + layer.bias
+    variance = np.array((layer.variance * _column(x * x)).entries(), dtype=object) + layer.bias_variance
+    return mean, root(variance)
+
+
+def _column(x: Balls) -> arb_mat:
+    return arb_mat(len(x), 1, x.tolist())
+
+
+def _flips(mean: Balls, deviation: Balls, moved: Moved) -> arb:
+    """The price of saying that neurons of the first layer keep their signs."""
+    price = ZERO
+    for mu, t, D, sign in zip(mean, deviation, moved.radius, moved.sign.tolist(), strict=True):
+        if sign:
+            price = price + tail((sign * mu - D) / t)
+    return price
+
+
+def _next_layer(
+    layers: Sequence[RandomLayer], known: Known, choices: Choices, depth: int
+) -> tuple[Known, arb]:
+    """What is known with one hidden layer more, and the price of its ranges and means."""
+    layer, place = layers[-1], depth - 1
+    neurons, sign = layer.outputs, choices.sign[depth]
+    rows = unit(neurons)
+    most, failure = arb(float(choices.ranges[depth])), arb(float(choices.deviation[depth]))
+    sides = [(j, 1) for j in range(neurons) if sign[j] >= 0] + [
+        (j, -1) for j in range(neurons) if sign[j] <= 0
+    ]
+    form = linear_form(np.array([side * rows[j] for j, side in sides], dtype=object), layers, known)
+    low, high, price = [ZERO] * neurons, [ZERO] * neurons, neurons * failure
+    for r, (j, side) in enumerate(sides):
+        rate = arb(float(choices.rate[place][j if side > 0 else neurons + j]))
+        K = _exponent(form, r, rate)
+        if sign[j]:
+            price = price + (ONE if K is None else K.exp())
+            continue
+        price = price + most
+        bound = side * _quantile(K, rate, most)
+        (low if side > 0 else high)[j] = bound
+    means = linear_form(-rows, layers, known).without_own_noise()
+    rates = [arb(rate) for rate in choices.mean_rate[place].tolist()]
+    mean = [-_quantile(_exponent(means, j, rate), rate, failure) for j, rate in enumerate(rates)]
+    noise, bias_noise = layer.deviations(rows)
+    before = known.hidden[-1] if known.hidden else known
+    own = conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width)
+    lines = Lines.over(choices.below[place], choices.slope[place], sign, _array(low), _array(high))
+    moved = Moved(movement(rows, layers, known.radius, known.moved, known.u), sign)
+    hidden = Hidden(lines, _array(mean), own)
+    return replace(known, moved=(*known.moved, moved), hidden=(*known.hidden, hidden)), price
+
+
+def _array(values: list[arb]) -> Balls:
+    return np.array(values, dtype=object)
+
+
+def _quantile(exponent: arb | None, rate: arb, failure: arb) -> arb:
+    """A y with Pr(Y ≤ y) ≤ failure, from K(λ)."""
+    if exponent is None:
+        raise Unproven("an exponential moment is infinite")
+    return (failure.log() - exponent) / rate
+
+
+def _exponent(form: Form, r: int, rate: arb) -> arb | None:
+    """K(λ) of one row."""
+    variance = sum((own[r] ** 2 for own in form.later), form.bias_noise[r] ** 2)
+    return exponent(
+        rate,
+        form.constant[r],
+        form.coefficient[r].tolist(),
+        form.noise[r].tolist(),
+        variance,
+        form.mean[r].tolist(),
+        form.scale.tolist(),
+    )
+
+
+def row_tail(form: Form, r: int, chosen: TailChoice) -> arb:
+    """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion.
+
+    Args:
+        form: the rows.
+        r: the row.
+        chosen: any choice.
+    """
+    K = _exponent(form, r, arb(chosen.rate))
+    least = ONE if K is None or not K.is_finite() else min(ONE, K.exp().upper())
+    if not (chosen.spread > 0 and chosen.terms > 0):
+        return least
+    last, *between = [own[r] for own in form.later] or [ZERO]
+    reflected = square_root(sum((s * s for s in between), ZERO))
+    row = Row(
+        form.constant[r],
+        form.coefficient[r].tolist(),
+        form.noise[r].tolist(),
+        form.bias_noise[r],
+        reflected,
+        last,
+        form.mean[r].tolist(),
+        form.scale.tolist(),
+    )
+    found = lower_tail(row, arb(chosen.centre), arb(chosen.spread), chosen.terms)
+    return largest(min(least, found.upper()), ZERO) if found.is_finite() else least

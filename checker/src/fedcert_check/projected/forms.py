@@ -1,0 +1,197 @@
+"""Backward linear bounds to the first hidden layer's law (docs/soundness.md, 9.4 and 9.5), in balls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from flint import arb
+
+from fedcert_check.balls import ONE, ZERO, Balls, size, zeros
+from fedcert_check.document import Array
+from fedcert_check.projected.layers import RandomLayer, greatest, largest, root, times, where
+from fedcert_check.projected.moments import second_moment
+from fedcert_check.projected.movement import Moved, Read, movement_of_inputs, noise_over, read
+
+
+@dataclass(frozen=True)
+class Lines:
+    """below·a ≤ relu(a) ≤ slope·a + height, for all a that are possible on the events.
+
+    Attributes:
+        below: in [0, 1].
+        slope: in [0, 1].
+        height: at least 0.
+    """
+
+    below: Balls
+    slope: Balls
+    height: Balls
+
+    @classmethod
+    def over(cls, below: Array, slope: Array, sign: Array, low: Balls, high: Balls) -> "Lines":
+        """The given slopes, with the least heights for pre-activations in [low, high].
+
+        A neuron that is active or inactive is its own line, whatever slopes are given.
+        """
+        heights = [
+            ZERO if s else largest(-arb(t) * lo, (1 - arb(t)) * hi, ZERO)
+            for s, t, lo, hi in zip(sign.tolist(), slope.tolist(), low, high, strict=True)
+        ]
+        known = {1: ONE, -1: ZERO}
+        lines = [
+            [known.get(s, arb(t)) for s, t in zip(sign.tolist(), given.tolist(), strict=True)]
+            for given in (below, slope)
+        ]
+        return cls(*(np.array(line, dtype=object) for line in (*lines, heights)))
+
+
+def through_relu(coefficient: Balls, lines: Lines) -> tuple[Balls, Balls]:
+    """Rows B and constants c with A·relu(a) ≥ B·a + c, by the sign of each coefficient."""
+    rising, falling = _parts(coefficient)
+    return rising * lines.below + falling * lines.slope, falling @ lines.height
+
+
+def _positive_part(v: arb) -> arb:
+    return v if v >= 0 else ZERO if v <= 0 else ZERO.union(v.upper())
+
+
+_rising = np.frompyfunc(_positive_part, 1, 1)
+
+
+def _parts(coefficient: Balls) -> tuple[Balls, Balls]:
+    """max(A, 0) and min(A, 0)."""
+    return np.asarray(_rising(coefficient)), -np.asarray(_rising(-coefficient))
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A hidden layer beyond the first, on its events.
+
+    Attributes:
+        lines: around its ReLUs.
+        mean: upper bounds of the conditional means at the centre.
+        deviation: upper bounds of the conditional deviations at the centre.
+    """
+
+    lines: Lines
+    mean: Balls
+    deviation: Balls
+
+
+@dataclass(frozen=True)
+class Known:
+    """The layers so far.
+
+    Attributes:
+        mean: μ of the first pre-activations at the centre.
+        deviation: t, their deviations.
+        radius: of the region around the centre.
+        moved: how far the region moves each hidden layer.
+        hidden: the hidden layers from the second.
+        u: width of the events of movement for the next rows.
+        width: width of their events of deviation.
+    """
+
+    mean: Balls
+    deviation: Balls
+    radius: Balls
+    moved: tuple[Moved, ...]
+    hidden: tuple[Hidden, ...]
+    u: arb
+    width: arb
+
+
+@dataclass(frozen=True)
+class Form:
+    """g + Σ_k (A_k + N_k) relu(μ'_k + t_k Z_k) + N_b + Σ N_l', one for each row.
+
+    Attributes:
+        constant: g.
+        coefficient: A.
+        noise: deviations of the N_k.
+        bias_noise: deviation of N_b.
+        later: bounds of the conditional deviations of the N_l', from the last layer down.
+        mean: μ', row by row.
+        scale: t.
+    """
+
+    constant: Balls
+    coefficient: Balls
+    noise: Balls
+    bias_noise: Balls
+    later: tuple[Balls, ...]
+    mean: Balls
+    scale: Balls
+
+    def without_own_noise(self) -> "Form":
+        """The form without the noise of the layer that its rows belong to."""
+        if self.later:
+            return replace(self, later=self.later[1:])
+        return replace(self, noise=self.noise * 0, bias_noise=self.bias_noise * 0)
+
+
+def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known) -> Form:
+    """Lower bounds of B·a_l(x) over the region for rows B of the last layer, on the events."""
+    constant, later = zeros(len(rows)), []
+    for depth in reversed(range(1, len(layers))):
+        layer = layers[depth]
+        noise, bias_noise = layer.deviations(rows)
+        constant = constant + rows @ layer.bias - noise_over(_read(depth, layers, known), noise, known.u)
+        coefficient = times(rows, layer.mean)
+        if depth == 1:
+            break
+        before = known.hidden[depth - 2]
+        later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width))
+        rows, drop = through_relu(coefficient, before.lines)
+        constant = constant + drop
+    mean, loss, theta = _moved_means(coefficient, known)
+    moved = movement_of_inputs(coefficient * theta, layers[0], known.radius, known.u)
+    constant = constant - (size(coefficient) * loss).sum(-1) - moved
+    return Form(constant, coefficient, noise, bias_noise, tuple(later), mean, known.deviation)
+
+
+def _moved_means(coefficient: Balls, known: Known) -> tuple[Balls, Balls, Balls]:
+    """μ', what is lost beside it, and θ (9.4.3): by the sign of A, and of μ where the neuron's is unknown.
+
+    Where the sign of A is not decided it is taken to be negative, which costs another 2 D |A|.
+    """
+    first = known.moved[0]
+    active = [s > 0 or (s == 0 and m.mid() > 0) for s, m in zip(first.sign.tolist(), known.mean, strict=True)]
+    means, losses = np.empty_like(coefficient), np.empty_like(coefficient)
+    for k, (mu, D, sign, rises) in enumerate(
+        zip(known.mean, first.radius, first.sign.tolist(), active, strict=True)
+    ):
+        for r in range(len(coefficient)):
+            A = coefficient[r, k]
+            if sign:
+                means[r, k], losses[r, k] = mu, ZERO
+                continue
+            positive, decided = bool(A > 0), bool(A > 0 or A <= 0)
+            means[r, k] = mu + D if positive == rises else mu - D
+            losses[r, k] = (D if rises else ZERO) + (ZERO if decided else 2 * D)
+    return means, losses, np.array([ONE if a else ZERO for a in active], dtype=object)
+
+
+def _read(depth: int, layers: Sequence[RandomLayer], known: Known) -> Read:
+    """How the region moves what a layer reads, from where its noise is taken: h(x_c), or h' in layer 2."""
+    moved = read(depth, layers, known.radius, known.moved)
+    if depth > 1:
+        return moved
+    first = known.moved[0]
+    unknown = first.sign == 0
+    nothing = zeros(len(unknown))
+    twice = where(unknown, 2 * first.radius, nothing)
+    return replace(
+        moved,
+        delta=where(unknown, twice, moved.delta),
+        theta=where(unknown, nothing, moved.theta),
+        rest=twice,
+    )
+
+
+def conditional_deviation(noise: Balls, bias_noise: Balls, mean: Balls, deviation: Balls, u: arb) -> Balls:
+    """√(Σ_k r_k² E h_k² + r_b²) + u max_k r_k t_k ≥ √(Σ_k r_k² h_k² + r_b²) but for e^(−u²/2)."""
+    moments = np.array([second_moment(m, t) for m, t in zip(mean, deviation, strict=True)], dtype=object)
+    square = (noise * noise) @ moments + bias_noise * bias_noise
+    steepest = greatest(noise * deviation)
+    return root(square) + steepest * u

@@ -1,0 +1,143 @@
+"""Pr(Y ≤ 0) by inverting the characteristic function (docs/soundness.md, 9.7 and 9.8), in balls.
+
+    Y = g + Σ_k (A_k + N_k) h_k + N_b − s |Z'| − s' max(Z'', 0),   h_k = relu(μ_k + t_k Z_k).
+
+A neuron with |μ_k| > 7.5 t_k hardly ever changes its sign: its factor of the characteristic function is
+within 2 Q(|μ_k|/t_k) of that of a constant 0, or of a Gaussian, since two numbers of size ≤ 1 differ by 2 at
+most.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import acb, arb
+
+from fedcert_check.balls import ONE, ZERO, tail
+from fedcert_check.projected.moments import below, exponent
+
+STABLE = 7.5
+MOST_TERMS = 4096  # of an inversion
+RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
+
+
+@dataclass(frozen=True)
+class Row:
+    """One Y.
+
+    Attributes:
+        constant: g.
+        coefficient: A.
+        noise: r, deviations of the N_k.
+        bias_noise: r_b > 0.
+        reflected: s.
+        last: s'.
+        mean: μ.
+        scale: t.
+    """
+
+    constant: arb
+    coefficient: Sequence[arb]
+    noise: Sequence[arb]
+    bias_noise: arb
+    reflected: arb
+    last: arb
+    mean: Sequence[arb]
+    scale: Sequence[arb]
+
+    @cached_property
+    def neurons(self) -> list[tuple[arb, arb, arb]]:
+        """ν = μ/t, A t and (r t)² of each neuron."""
+        parts = zip(self.mean, self.scale, self.coefficient, self.noise, strict=True)
+        return [(mu / t, A * t, (r * t) ** 2) for mu, t, A, r in parts]
+
+    @cached_property
+    def active(self) -> list[tuple[arb, arb, arb]]:
+        """The neurons that are active but for Q(7.5)."""
+        return [neuron for neuron in self.neurons if neuron[0] > STABLE]
+
+    @cached_property
+    def changing(self) -> list[tuple[arb, arb, arb]]:
+        """The neurons that are neither always active nor always inactive."""
+        return [neuron for neuron in self.neurons if not abs(neuron[0]) > STABLE]
+
+    @cached_property
+    def stable_error(self) -> arb:
+        """What the other neurons' factors, of size ≤ 1, are off by together: Π (1 + 2 Q(|ν|)) − 1 at most."""
+        missed = sum((2 * tail(abs(nu)) for nu, _, _ in self.neurons if abs(nu) > STABLE), ZERO)
+        return missed.exp() - 1
+
+
+def lower_tail(row: Row, centre: arb, spread: arb, terms: int) -> arb:
+    """An upper bound of Pr(Y ≤ 0).
+
+    Args:
+        row: Y.
+        centre: the mean of Y, roughly.
+        spread: its deviation > 0, roughly; both are exact numbers that only choose the step.
+        terms: how many are added up; what is left out is charged.
+    """
+    if not row.bias_noise > 0:
+        return ONE
+    step = (2 * arb.pi() / (abs(centre) + 10 * spread)).mid()
+    series = sum(
+        (characteristic(row, (k + arb(0.5)) * step).imag / (k + arb(0.5)) for k in range(terms)), ZERO
+    )
+    width = 2 * arb.pi() / step
+    return arb(0.5) - series / arb.pi() + _left_out(row, terms, step) + _beyond(row, width, spread)
+
+
+def characteristic(row: Row, tau: arb) -> acb:
+    """φ(τ) for τ > 0."""
+    real, phase, shrunk = -((tau * row.bias_noise) ** 2) / 2, tau * row.constant, ONE
+    for nu, a, r in row.active:
+        v, x = tau * a, tau * tau * r
+        twice = 2 * (ONE + x)
+        real, phase = real - (nu * nu * x + v * v) / twice, phase + 2 * nu * v / twice
+        shrunk = shrunk * (ONE + x)
+    value = acb(real, phase).exp() / shrunk.sqrt()
+    for nu, a, r in row.changing:
+        value = value * rectified(nu, tau * a, tau * tau * r)
+    if not row.reflected == 0:  # noqa: SIM201 - a ball around 0 is neither
+        x = tau * row.reflected / arb(2).sqrt()
+        value = value * (-x * x).exp() * acb(0, x).erfc()
+    if not row.last == 0:  # noqa: SIM201
+        value = value * rectified(ZERO, -tau * row.last, ZERO)
+    error = ZERO.union(row.stable_error).union(-row.stable_error)
+    return value + acb(error, error)
+
+
+def rectified(nu: arb, v: arb, x: arb) -> acb:
+    """E exp(i c h − q² h²/2), v = c t, x = q² t².
+
+    Φ(−ν) + (1 + x)^-½ exp[(2iνv − ν²x − v²)/(2 (1 + x))] Φ((ν + i v)/√(1 + x)), Φ(ζ) = erfc(−ζ/√2)/2.
+    """
+    rest = ONE + x
+    root = rest.sqrt()
+    full = acb(-(nu * nu * x + v * v) / (2 * rest), nu * v / rest).exp()
+    return below(-nu) + full * (acb(-nu, -v) / (root * arb(2).sqrt())).erfc() / (2 * root)
+
+
+def _left_out(row: Row, terms: int, step: arb) -> arb:
+    """Σ_{k ≥ terms} |φ(τ_k)| / (π (k + ½)) at most: |φ| ≤ ψ, which falls at least like e^(−τ² r_b²/2)."""
+    tau = (terms + arb(0.5)) * step
+    psi = (-((tau * row.bias_noise) ** 2) / 2).exp()
+    for nu, _, r in row.neurons:
+        rest = ONE + tau * tau * r
+        active = (-nu * nu * (rest - 1) / (2 * rest)).exp() * below(nu / rest.sqrt()) / rest.sqrt()
+        psi = psi * (below(-nu) + active)
+    others = ONE + 1 / (step * tau * row.bias_noise**2)
+    return psi * others / (arb.pi() * (terms + arb(0.5)))
+
+
+def _beyond(row: Row, width: arb, spread: arb) -> arb:
+    """Pr(Y < −w) at most, by Markov's inequality: E e^(λ s |Z|) ≤ 2 e^(λ² s²/2), max(Z, 0) ≤ |Z|."""
+    variance = row.bias_noise**2 + row.reflected**2 + row.last**2
+    doubled = 2 ** sum(not s == 0 for s in (row.reflected, row.last))  # noqa: SIM201
+    least = ONE
+    for c in RATES:
+        rate = (c / spread).mid()
+        found = exponent(rate, row.constant, row.coefficient, row.noise, variance, row.mean, row.scale)
+        if found is not None:
+            least = min(least, (doubled * (found - rate * width).exp()).upper())
+    return least

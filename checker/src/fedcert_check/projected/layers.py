@@ -1,0 +1,135 @@
+"""The law of a network's parameters, layer by layer, in balls: W ~ N(M, S²), b ~ N(m, s²), independent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb, arb_mat
+
+from fedcert_check.balls import ZERO, Balls, exact, matrix, zeros
+from fedcert_check.document import Array, Document, Layer, require
+from fedcert_check.rules import linear_weights, start
+
+
+class Unproven(ArithmeticError):
+    """A step that could not be proven; nothing is then proven of its property."""
+
+
+@dataclass(frozen=True)
+class RandomLayer:
+    """W h + b.
+
+    Attributes:
+        mean: M.
+        variance: S².
+        square: M² + S² = E W².
+        bias: m.
+        bias_variance: s².
+        widest: for each input, an upper bound of the deviations S of its weights.
+    """
+
+    mean: arb_mat
+    variance: arb_mat
+    square: arb_mat
+    bias: Balls
+    bias_variance: Balls
+    widest: Balls
+
+    @property
+    def outputs(self) -> int:
+        """The number of neurons."""
+        return len(self.bias)
+
+    def deviations(self, rows: Balls) -> tuple[Balls, Balls]:
+        """√Σ_j B_j² S_jk² and √Σ_j B_j² s_j²: the deviations of B W̃ and B·b̃."""
+        squares = rows * rows
+        return root(times(squares, self.variance)), root(squares @ self.bias_variance)
+
+
+def times(rows: Balls, columns: arb_mat) -> Balls:
+    """B A for rows B."""
+    product = np.empty(len(rows) * columns.ncols(), dtype=object)
+    product[:] = (matrix(rows) * columns).entries()
+    return product.reshape(len(rows), columns.ncols())
+
+
+def unit(size: int) -> Balls:
+    """The unit rows."""
+    rows = zeros(size, size)
+    rows[range(size), range(size)] = arb(1)
+    return rows
+
+
+def square_root(v: arb) -> arb:
+    """√v of a number v ≥ 0, whose ball may reach below 0."""
+    return v.sqrt() if v >= 0 else ZERO.union(v.upper().sqrt())
+
+
+_square_roots = np.frompyfunc(square_root, 1, 1)
+
+
+def root(balls: Balls) -> Balls:
+    """√v of numbers v ≥ 0, whose balls may reach below 0."""
+    return np.asarray(_square_roots(balls), dtype=object)
+
+
+def where(chosen: Array, yes: Balls, no: Balls) -> Balls:
+    """Entry by entry, one or the other."""
+    return np.array([y if c else n for c, y, n in zip(chosen.tolist(), yes, no, strict=True)], dtype=object)
+
+
+def largest(*balls: arb) -> arb:
+    """An upper bound of the largest of some numbers; one that is not bounded raises."""
+    uppers = [ball.upper() for ball in balls]
+    if not all(ball.is_finite() for ball in uppers):
+        raise Unproven("a number without a bound")
+    return max(uppers)
+
+
+def greatest(balls: Balls) -> Balls:
+    """Upper bounds of the maxima over the last axis."""
+    return np.array([largest(*row) for row in balls.tolist()], dtype=object)
+
+
+def deployed(document: Document) -> list[RandomLayer]:
+    """The layers under N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), the law of a linear rule."""
+    loc, variance = start(document.rule, document.dimension), zeros(document.dimension)
+    for weight, client in zip(linear_weights(document.rule), document.clients, strict=True):
+        loc = loc + exact(weight) * exact(client.loc)
+        variance = variance + (exact(weight) * exact(client.scale)) ** 2
+    require(all(v > 0 for v in variance.tolist()), "the deployed law has no density: a scale is zero")
+    return layered(document.network, loc, variance)
+
+
+def shares(document: Document) -> list[list[RandomLayer]]:
+    """Each client's share of the deployed noise, of variance w_i² σ_i²."""
+    nothing = zeros(document.dimension)
+    return [
+        layered(document.network, nothing, (exact(weight) * exact(client.scale)) ** 2)
+        for weight, client in zip(linear_weights(document.rule), document.clients, strict=True)
+    ]
+
+
+def own(document: Document, client: int) -> list[RandomLayer]:
+    """The layers under one client's own law."""
+    law = document.clients[client]
+    return layered(document.network, exact(law.loc), exact(law.scale) ** 2)
+
+
+def layered(network: Sequence[Layer], loc: Balls, variance: Balls) -> list[RandomLayer]:
+    """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters have this law."""
+    affine = [layer.linear for layer in network]
+    require(affine == [k % 2 == 0 for k in range(len(network))], "layers are not Linear, ReLU, Linear, …")
+    require(affine[-1], "the last layer is a ReLU")
+    layers, place = [], 0
+    for layer in network[::2]:
+        weights, biases = layer.outputs * layer.inputs, layer.outputs
+        shape = (layer.outputs, layer.inputs)
+        parts = (slice(place, place + weights), slice(place + weights, place + weights + biases))
+        M, S2 = loc[parts[0]].reshape(shape), variance[parts[0]].reshape(shape)
+        widest = root(greatest(S2.T))
+        layers.append(
+            RandomLayer(matrix(M), matrix(S2), matrix(M * M + S2), loc[parts[1]], variance[parts[1]], widest)
+        )
+        place += weights + biases
+    return layers

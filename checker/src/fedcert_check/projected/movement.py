@@ -1,0 +1,127 @@
+"""How far an input region moves a layer's pre-activations (docs/soundness.md, 9.2 and 9.3), in balls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from fedcert_check.balls import Balls, size, zeros
+from fedcert_check.document import Array
+from fedcert_check.projected.layers import RandomLayer, greatest, root, times, where
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The movement of a hidden layer: |Δ_k| ≤ D_k on its events.
+
+    Attributes:
+        radius: D.
+        sign: 1 for neurons that stay active on the region, −1 for those that stay inactive, 0 for others.
+    """
+
+    radius: Balls
+    sign: Array
+
+    @property
+    def theta(self) -> Balls:
+        """θ of v = θΔ + e: 1, 0, or ½ for a neuron of unknown sign."""
+        return np.array([(arb(1) + int(s)) / 2 for s in self.sign], dtype=object)
+
+    @property
+    def activations(self) -> Balls:
+        """δ: bounds of |h_k(x) − h_k(x_c)|."""
+        return where(self.sign < 0, zeros(len(self.sign)), self.radius)
+
+    @property
+    def unknown(self) -> Balls:
+        """Bounds of |e|: D/2 for a neuron of unknown sign."""
+        return where(self.sign == 0, self.radius / 2, zeros(len(self.sign)))
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a layer reads moves by v = θ∘(W v') + e, |v| ≤ δ, |v'| ≤ δ', |e| ≤ ρ, W the layer before.
+
+    Attributes:
+        delta: δ.
+        theta: θ.
+        rest: ρ.
+        layer: W's law.
+        inputs: δ'.
+    """
+
+    delta: Balls
+    theta: Balls
+    rest: Balls
+    layer: RandomLayer
+    inputs: Balls
+
+
+def read(depth: int, layers: Sequence[RandomLayer], radius: Balls, moved: Sequence[Moved]) -> Read:
+    """How the region moves what layers[depth] reads, from the values at the centre."""
+    before = moved[depth - 1]
+    inputs = radius if depth == 1 else moved[depth - 2].activations
+    return Read(before.activations, before.theta, before.unknown, layers[depth - 1], inputs)
+
+
+def still(radius: Balls) -> bool:
+    """Whether nothing moves: the region is a single input."""
+    return all(v == 0 for v in radius)
+
+
+def norm(rows: Balls) -> Balls:
+    """‖row‖."""
+    return root(np.asarray((rows * rows).sum(-1), dtype=object))
+
+
+def noise_over_inputs(delta: Balls, deviation: Balls, u: arb) -> Balls:
+    """√(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k² ≥ Σ_k δ_k |N_k| but for e^(−u²/2)."""
+    widths = deviation * delta
+    return mean_size() * widths.sum(-1) + u * norm(widths)
+
+
+def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
+    """A bound of sup_x |N·v(x)|, N_k ~ N(0, r_k²) independent, on two events a row."""
+    if still(moved.delta):
+        return zeros(len(deviation))
+    widths, reading = deviation * moved.delta, deviation * moved.theta
+    columns = root(times(reading * reading, moved.layer.square)) @ moved.inputs
+    steepest = greatest(reading) * norm(moved.inputs * moved.layer.widest)
+    linear = columns + u * steepest + deviation @ moved.rest
+    return mean_size() * smaller(widths.sum(-1), linear) + u * norm(widths)
+
+
+def movement(
+    rows: Balls, layers: Sequence[RandomLayer], radius: Balls, moved: Sequence[Moved], u: arb
+) -> Balls:
+    """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; 2 l − 1 events a row."""
+    total = zeros(len(rows))
+    if still(radius):
+        return total
+    for depth in reversed(range(1, len(layers))):
+        deviation, _ = layers[depth].deviations(rows)
+        rows = times(rows, layers[depth].mean)
+        noise = noise_over(read(depth, layers, radius, moved), deviation, u)
+        total = total + noise + size(rows) @ moved[depth - 1].unknown
+        rows = rows * moved[depth - 1].theta
+    return total + movement_of_inputs(rows, layers[0], radius, u)
+
+
+def movement_of_inputs(rows: Balls, layer: RandomLayer, radius: Balls, u: arb) -> Balls:
+    """A bound of |B W (x − x_c)|, for rows B of the first layer; one event a row."""
+    if still(radius):
+        return zeros(len(rows))
+    deviation, _ = layer.deviations(rows)
+    certain: Balls = size(times(rows, layer.mean)) @ radius
+    return certain + noise_over_inputs(radius, deviation, u)
+
+
+def mean_size() -> arb:
+    """E |Z| = √(2/π)."""
+    return (2 / arb.pi()).sqrt()
+
+
+def smaller(a: Balls, b: Balls) -> Balls:
+    """Of two upper bounds the smaller one, entry by entry."""
+    return np.array([x if x.upper() <= y.upper() else y for x, y in zip(a, b, strict=True)], dtype=object)

@@ -1,0 +1,192 @@
+"""Safetensors files from strangers: nothing is executed, and no more memory is taken than is allowed."""
+
+import json
+import math
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedcert_check.errors import UnreadableFile
+
+Arrays = dict[str, NDArray[Any]]
+METADATA = "__metadata__"
+LENGTH = 8  # bytes that hold the length of the header
+MOST_AXES = 8
+DTYPES = {
+    "BOOL": np.dtype("?"),
+    "U8": np.dtype("u1"),
+    "I8": np.dtype("i1"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that a file may hold; all are checked before the file's tensors are touched.
+
+    Attributes:
+        file_bytes: of the whole file, and so of all tensors together.
+        header_bytes: of the JSON header.
+        tensor_bytes: of one tensor, and the most entries of one axis.
+        tensors: how many tensors.
+    """
+
+    file_bytes: int = 2**30
+    header_bytes: int = 2**20
+    tensor_bytes: int = 2**30
+    tensors: int = 1000
+
+
+def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arrays]:
+    """The metadata and the tensors of a file, or `UnreadableFile` with the file and the field.
+
+    The file is read once, so that what was checked is what is used. Its size, the length of its header
+    and what the header declares of every tensor are held against the limits first. The tensors must fill
+    the rest of the file, each its own part; the arrays are views of these parts.
+
+    Args:
+        path: the file.
+        limits: the most it may hold; the default's where None.
+    """
+    limits = limits or Limits()
+    try:
+        content = bytes_of(path, limits.file_bytes)
+        header = _header(content, limits)
+        metadata = header.pop(METADATA, {})
+        _check_metadata(metadata)
+        if len(header) > limits.tensors:
+            raise UnreadableFile(f"header: {len(header)} tensors, more than {limits.tensors}")
+        for name, entry in header.items():
+            _check_entry(name, entry, limits)
+        data = memoryview(content)[LENGTH + int.from_bytes(content[:LENGTH], "little") :]
+        _check_layout(header, len(data))
+        return metadata, {name: _array(name, entry, data) for name, entry in header.items()}
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UnreadableFile(f"{path}: {error}") from error
+
+
+def read_metadata(path: Path, limits: Limits) -> tuple[dict[str, str], int]:
+    """The metadata of a file and its size in bytes, without its tensors; or `UnreadableFile`.
+
+    Args:
+        path: the file.
+        limits: the most it may hold.
+    """
+    try:
+        with _opened(path) as file:
+            size = _size(file, limits.file_bytes)
+            start = file.read(LENGTH)
+            length = min(int.from_bytes(start, "little"), limits.header_bytes + 1)
+            metadata = _header(start + file.read(length), limits).get(METADATA, {})
+        _check_metadata(metadata)
+        return metadata, size
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UnreadableFile(f"{path}: {error}") from error
+
+
+def bytes_of(path: Path, most: int) -> bytes:
+    """All bytes of a regular file; a pipe or a device is not waited for.
+
+    Args:
+        path: the file.
+        most: how many bytes it may hold.
+    """
+    with _opened(path) as file:
+        _size(file, most)
+        return file.read(most)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+
+
+def _size(file: BinaryIO, most: int) -> int:
+    """The size of a regular file of at most so many bytes; any other raises."""
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile("not a regular file")
+    if status.st_size > most:
+        raise UnreadableFile(f"file: {status.st_size} bytes, more than {most}")
+    return status.st_size
+
+
+def _header(content: bytes, limits: Limits) -> dict[str, Any]:
+    length = int.from_bytes(content[:LENGTH], "little")
+    if len(content) < LENGTH or length > len(content) - LENGTH:
+        raise UnreadableFile("header: the file is truncated, or no safetensors file")
+    if length > limits.header_bytes:
+        raise UnreadableFile(f"header: {length} bytes, more than {limits.header_bytes}")
+    try:
+        header = json.loads(content[LENGTH : LENGTH + length].decode(), object_pairs_hook=without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFile(f"header: not a safetensors header ({str(error)[:80]})") from error
+    if not isinstance(header, dict):
+        raise UnreadableFile("header: no JSON object")
+    return header
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose names are different: readers do not agree on what two of one name mean."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("a name stands twice")
+    return entries
+
+
+def _check_metadata(metadata: object) -> None:
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise UnreadableFile("header: metadata must be texts by name")
+
+
+def _check_entry(name: str, entry: object, limits: Limits) -> None:
+    """Whether a tensor's entry is well-formed and what it declares is allowed."""
+    field = f"tensor {name[:60]!r}"
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise UnreadableFile(f"{field}: an entry has dtype, shape and data_offsets")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise UnreadableFile(f"{field}: type {str(dtype)[:20]!r}, known are {', '.join(DTYPES)}")
+    if not _naturals(shape, limits.tensor_bytes) or len(shape) > MOST_AXES:
+        raise UnreadableFile(f"{field}: shape {str(shape)[:60]}")
+    size = math.prod(shape) * DTYPES[dtype].itemsize
+    if size > limits.tensor_bytes:
+        raise UnreadableFile(f"{field}: {size} bytes, more than {limits.tensor_bytes}")
+    if not _naturals(offsets, limits.file_bytes) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
+        raise UnreadableFile(f"{field}: {size} bytes declared at {str(offsets)[:60]}")
+
+
+def _naturals(values: object, most: int) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= most for value in values)
+
+
+def _check_layout(header: dict[str, Any], size: int) -> None:
+    """Whether the tensors, one after the other, fill all the bytes that follow the header."""
+    end = 0
+    for start, stop in sorted(entry["data_offsets"] for entry in header.values()):
+        if start != end:
+            raise UnreadableFile("tensors: they overlap, or leave bytes that belong to none")
+        end = stop
+    if end != size:
+        raise UnreadableFile(
+            f"tensors: {end} bytes declared, {size} there: the file is truncated, or too long"
+        )
+
+
+def _array(name: str, entry: dict[str, Any], data: memoryview) -> NDArray[Any]:
+    own = data[slice(*entry["data_offsets"])]
+    if entry["dtype"] == "BOOL" and bytes(own).translate(None, b"\x00\x01"):
+        raise UnreadableFile(f"tensor {name[:60]!r}: a truth value that is neither 0 nor 1")
+    return np.frombuffer(own, DTYPES[entry["dtype"]]).reshape(entry["shape"])

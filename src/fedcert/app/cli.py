@@ -1,0 +1,275 @@
+"""The command line. Nothing heavy is imported before a command runs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="With what probability is a one-shot federated Bayesian model safe? Certified lower bounds.",
+)
+
+
+@app.callback()
+def fedcert() -> None:
+    """With what probability is a one-shot federated Bayesian model safe? Certified lower bounds."""
+
+
+@app.command()
+def run(
+    dataset: Annotated[str | None, typer.Option(help="digits, mnist or fashion-mnist.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the IDX files.")] = None,
+    clients: Annotated[int | None, typer.Option(help="Number of clients.")] = None,
+    concentration: Annotated[
+        float | None, typer.Option(help="Dirichlet concentration; smaller is more skewed.")
+    ] = None,
+    hidden: Annotated[str | None, typer.Option(help="Hidden widths, such as 64,64.")] = None,
+    scale: Annotated[str | None, typer.Option(help="Posterior scale, a number or 'learned'.")] = None,
+    rule: Annotated[
+        str | None, typer.Option(help="fedavg, pog, linear, server-step, median or trimmed-mean.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="uniform, size, or one number a client (negative ones for linear).")
+    ] = None,
+    trim: Annotated[int | None, typer.Option(help="Values that trimmed-mean drops at each end.")] = None,
+    server_rate: Annotated[float | None, typer.Option(help="Step of server-step; 1 is fedavg.")] = None,
+    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
+    claims: Annotated[str | None, typer.Option(help="Kinds of claims: local,transported,direct.")] = None,
+    properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Input radius of a property.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Logit margin of a property.")] = None,
+    gamma: Annotated[str | None, typer.Option(help="Box radii in deviations, as 3,4,5,6,7.")] = None,
+    centers: Annotated[int | None, typer.Option(help="Sampled box centres for each radius.")] = None,
+    cells: Annotated[int | None, typer.Option(help="Most cells a client keeps a property.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Most tuples tried a property.")] = None,
+    screen: Annotated[
+        bool | None, typer.Option("--screen/--no-screen", help="Keep only locally safe cells.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same numbers.")] = None,
+    device: Annotated[str | None, typer.Option(help="torch device, such as cpu or cuda.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="paper: its protocol (scale 1e-5, paper-box events).")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="TOML file (or an earlier result.json); options override it."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
+) -> None:
+    """Train clients, send their messages, certify the deployed model; a killed run goes on if repeated."""
+    options = {
+        name: value
+        for name, value in locals().items()
+        if value is not None and name not in ("preset", "config", "out", "overwrite")
+    }
+    _run(options, preset, config, out, overwrite)
+
+
+@app.command()
+def certify(
+    messages: Annotated[Path, typer.Option(help="Folder of the clients' messages (*.safetensors).")],
+    config: Annotated[
+        Path, typer.Option(help="TOML file or result.json: data, network, rule, properties, events, clients.")
+    ],
+    min_clients: Annotated[
+        int | None,
+        typer.Option(
+            help="Refuse unsound messages and go on with at least so many clients; else all must do."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
+) -> None:
+    """Certify the model that is deployed from clients' message files, none of which is trusted."""
+    from rich.console import Console
+
+    from fedcert.app.config import load_config
+    from fedcert.app.console import progress_bars
+    from fedcert.app.output import carry_out
+    from fedcert.app.serve import Server
+
+    settings = load_config(config, {})
+    folder = out or Path("runs") / f"{settings.dataset}-{messages.absolute().name}-certified"
+    with progress_bars(Console(stderr=True)) as track:
+        server = Server.receive(settings, messages, min_clients, track)
+        for file, reason in server.accepted.refused.items():
+            _notify(f"refused: {file}: {reason}")
+        summary = carry_out(
+            lambda once: server.certify(track, once), folder, server.identity, overwrite, _notify
+        )
+    _show(summary, folder)
+
+
+def _run(
+    options: dict[str, Any], preset: str | None, config_file: Path | None, out: Path | None, overwrite: bool
+) -> None:
+    from rich.console import Console
+
+    from fedcert.app.config import load_config
+    from fedcert.app.console import progress_bars
+    from fedcert.app.output import carry_out, identity_of
+    from fedcert.app.run import run as train_and_certify
+
+    config = load_config(config_file, options, preset)
+    folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
+    with progress_bars(Console(stderr=True)) as track:
+        summary = carry_out(
+            lambda once: train_and_certify(config, track, once),
+            folder,
+            identity_of(config),
+            overwrite,
+            _notify,
+        )
+    _show(summary, folder)
+
+
+def _notify(text: str) -> None:
+    """A line for the user, beside the results."""
+    from fedcert_check.visible import visible
+
+    print(f"fedcert: {visible(' '.join(text.split()))}", file=sys.stderr)
+
+
+def _show(summary: Any, folder: Path) -> None:
+    """The table of a run, and where its report is."""
+    from rich.console import Console
+
+    from fedcert.app.console import plain, summary_table
+
+    console = Console()
+    console.print(summary_table(summary))
+    console.print(plain(f"report: {folder / 'report.html'}"), soft_wrap=True)
+
+
+@app.command()
+def grid(
+    preset: Annotated[str, typer.Option(help="paper, miniature, or a TOML file of your own.")] = "paper",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the IDX files.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Jobs with these settings: dataset=mnist,clients=2,3,hidden=64x64.")
+    ] = None,
+    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Jobs at a time; all cores by default.")] = None,
+    engine: Annotated[str, typer.Option(help="joblib (this machine) or ray (a cluster).")] = "joblib",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster, such as auto.")] = None,
+    shard: Annotated[str | None, typer.Option(help="i/n: the i-th of n parts, for a job array.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds.")] = None,
+    certificates: Annotated[
+        bool, typer.Option("--certificates", help="Keep each job's messages and certificates.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+) -> None:
+    """Run many federations: every table and figure. A killed grid goes on; failed jobs are tried again."""
+    from rich.console import Console
+
+    from fedcert.app.grid.carry_out import carry_out_grid
+    from fedcert.app.grid.display import ConsoleDisplay
+    from fedcert.app.grid.engines import choose_engine
+    from fedcert.app.grid.folder import GridFolder
+    from fedcert.app.grid.preset import load_grid
+    from fedcert.app.grid.selection import chosen
+
+    chosen_engine = choose_engine(engine, address, jobs)
+    wanted = load_grid(preset)
+    overrides = {"events": events} if events is not None else {}
+    todo = chosen(wanted.jobs(overrides, seeds), only, shard, data_dir)
+    folder = GridFolder((out or Path("runs") / Path(preset).stem).absolute())
+    folder.begin(wanted.title, todo)
+    failed = carry_out_grid(
+        todo, folder, chosen_engine, ConsoleDisplay(Console(stderr=True)), keep_certificates=certificates
+    )
+    for outcome in failed:
+        reason = (outcome.error or "").strip().splitlines()[-1]
+        _notify(f"failed: {outcome.job.name}: {reason}")
+    if shard is not None:
+        _notify(f"when all shards are done: fedcert report {folder.path}")
+    elif len(failed) < len(todo):
+        _report([folder.path], folder.path, f"fedcert grid --preset {preset} --out {folder.path.name}")
+    if failed:
+        _notify(f"{len(failed)} of {len(todo)} jobs failed: the same command tries them again")
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of grids or runs, merged.")],
+    out: Annotated[Path | None, typer.Option(help="Output folder; the first folder by default.")] = None,
+) -> None:
+    """Write tables, figures and report.html from the results of grids, shards of grids, or runs."""
+    given = " ".join(str(folder) for folder in folders)
+    _report(folders, out or folders[0], f"fedcert report {given}")
+
+
+def _report(folders: list[Path], out: Path, command: str) -> None:
+    from rich.console import Console
+
+    from fedcert.app.console import grid_table, plain
+    from fedcert.app.report.write import write_report
+
+    console = Console()
+    console.print(grid_table(write_report(folders, out, command)))
+    console.print(plain(f"report: {out / 'report.html'}"), soft_wrap=True)
+
+
+@app.command()
+def check(
+    certificate: Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")],
+    messages: Annotated[
+        Path | None, typer.Option(help="Folder of the clients' messages; the run's own by default.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
+    max_memory: Annotated[
+        float, typer.Option(min=0, help="GiB that a proof may take, all processes together.")
+    ] = 4.0,
+    max_work: Annotated[float, typer.Option(min=0, help="Minutes of one core that a proof may take.")] = 3000,
+) -> None:
+    """Prove certificates again, in ball arithmetic.
+
+    Exit code 0: all proved, 1: something is not proved, 2: something is unreadable or costs too much.
+    """
+    import os
+
+    from rich.console import Console
+
+    from fedcert.app.console import check_table, progress_bars, subjects, unproved
+    from fedcert_check import Refused, Report, certificates, check_each
+    from fedcert_check.cost import Limits
+
+    limits = Limits(int(max_memory * 2**30), 60 * max_work)
+    with progress_bars(Console(stderr=True)) as track:
+        outcomes = check_each(certificates(certificate), messages, jobs or os.cpu_count() or 1, track, limits)
+    reports = [outcome for outcome in outcomes if isinstance(outcome, Report)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+    for line in dict.fromkeys(line for report in reports for line in report.document.skipped):
+        _notify(line)
+    for one in refused:
+        _notify(one.reason)
+    if reports:
+        console = Console()
+        console.print(check_table(reports, refused))
+        for text in [*subjects(reports), *(text for report in reports for text in unproved(report))]:
+            console.print(text, soft_wrap=True)
+    raise typer.Exit(2 if refused else 0 if all(report.verdict for report in reports) else 1)
+
+
+def main() -> None:
+    """Run the command line; an error that the user or the system can mend is one line and exit code 2."""
+    from fedcert.errors import FedcertError
+
+    try:
+        app()
+    except FedcertError as error:
+        _notify(str(error))
+        raise SystemExit(2) from error
+    except OSError as error:
+        _notify(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        raise SystemExit(2) from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""How far a grid has come: a bar with the time left in a terminal, a line for each job in a log."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from fedcert.app.grid.carry_out import Watcher
+from fedcert.app.grid.engines import Outcome
+from fedcert.app.grid.job import Job
+from fedcert.app.report.job import duration
+
+
+@dataclass(frozen=True)
+class ConsoleDisplay:
+    """Shows jobs on a console.
+
+    Attributes:
+        console: where.
+    """
+
+    console: Console
+
+    @contextmanager
+    def __call__(
+        self, description: str, jobs: Sequence[Job], name: Callable[[Job], str]
+    ) -> Iterator[Watcher]:
+        """Watch jobs: open while they are done.
+
+        Args:
+            description: what is done with them.
+            jobs: all of them.
+            name: what to call one.
+        """
+        count = _Count(len(jobs), sum(job.effort for job in jobs))
+        if not self.console.is_terminal:
+            yield lambda outcome: self.console.print(
+                f"fedcert: {description} {count.line(outcome, name(outcome.job))}",
+                soft_wrap=True,
+                highlight=False,
+            )
+            return
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[last]}", style="dim"),
+        )
+        with Progress(*columns, console=self.console, transient=True, speed_estimate_period=600) as progress:
+            task = progress.add_task(description, total=count.effort, count=f"0/{count.total}", last="")
+
+            def watch(outcome: Outcome) -> None:
+                count.line(outcome, name(outcome.job))
+                last = name(outcome.job).rpartition("-")[0]
+                progress.update(task, advance=outcome.job.effort, count=count.text, last=last)
+
+            yield watch
+
+
+class _Count:
+    """How many jobs are done and have failed, and how long the rest will take."""
+
+    def __init__(self, total: int, effort: float) -> None:
+        self.total, self.effort = total, effort
+        self.done = self.failed = 0
+        self.spent = 0.0
+        self.start = time.monotonic()
+
+    def line(self, outcome: Outcome, name: str) -> str:
+        """Count an outcome; a line about it."""
+        self.done += 1
+        self.failed += outcome.error is not None
+        self.spent += outcome.job.effort
+        left = (time.monotonic() - self.start) * (self.effort / self.spent - 1)
+        verdict = "failed" if outcome.error is not None else f"{outcome.seconds:.1f} s"
+        return f"{self.text}: {name} {verdict}; about {duration(left)} left"
+
+    @property
+    def text(self) -> str:
+        """How many are done."""
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"{self.done}/{self.total}{failed}"

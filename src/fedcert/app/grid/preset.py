@@ -1,0 +1,118 @@
+"""A grid as data: a TOML file of studies, each a product of lists of settings."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fedcert.app.config import underscored
+from fedcert.app.grid.job import Job
+from fedcert.errors import InvalidConfig
+
+FOLDER = resources.files("fedcert.app.grid") / "presets"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that differ in some settings.
+
+    Attributes:
+        settings: what all of them share.
+        over: the values of each setting that varies; all combinations are run.
+    """
+
+    settings: Mapping[str, Any]
+    over: Mapping[str, Sequence[Any]]
+
+    def combinations(self) -> Iterator[dict[str, Any]]:
+        """The settings of each run."""
+        for values in itertools.product(*self.over.values()):
+            yield {**self.settings, **dict(zip(self.over, values, strict=True))}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Several studies.
+
+    Attributes:
+        title: what they are about.
+        studies: one after the other.
+    """
+
+    title: str
+    studies: tuple[Study, ...]
+
+    def jobs(self, overrides: Mapping[str, Any] | None = None, seeds: int | None = None) -> list[Job]:
+        """Every run of the grid, once each.
+
+        Args:
+            overrides: settings that go before the grid's own.
+            seeds: run everything with the seeds 0, …, so many; None for the grid's own seeds.
+        """
+        repeated = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
+        jobs = [
+            Job.of({**settings, **(overrides or {}), **seed})
+            for seed in repeated
+            for study in self.studies
+            for settings in study.combinations()
+        ]
+        return list({job.name: job for job in jobs}.values())
+
+
+def presets() -> list[str]:
+    """The names of the grids that come with the package."""
+    return sorted(Path(file.name).stem for file in FOLDER.iterdir() if file.name.endswith(".toml"))
+
+
+def load_grid(preset: str) -> Grid:
+    """A grid that comes with the package, or one in a file.
+
+    Args:
+        preset: its name, or the path of a TOML file.
+    """
+    if preset in presets():
+        text = (FOLDER / f"{preset}.toml").read_text(encoding="utf-8")
+    elif Path(preset).suffix == ".toml":
+        try:
+            text = Path(preset).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InvalidConfig(f"{preset}: not a readable grid ({error})") from error
+    else:
+        raise InvalidConfig(
+            f"preset: known are {', '.join(presets())}, or give a TOML file (given {preset!r})"
+        )
+    try:
+        return parse_grid(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, InvalidConfig) as error:
+        raise InvalidConfig(f"{preset}: {error}") from error
+
+
+def parse_grid(content: Mapping[str, Any]) -> Grid:
+    """The grid that a TOML file describes.
+
+    Args:
+        content: of the file: a title, settings of all runs, and studies.
+    """
+    _check_keys(content, {"title", "settings", "study"}, "a grid")
+    title, shared, studies = content.get("title", ""), content.get("settings", {}), content.get("study", [])
+    if not isinstance(title, str) or not isinstance(shared, dict):
+        raise InvalidConfig("the title of a grid is a text, its settings are a table")
+    if not isinstance(studies, list) or not all(isinstance(study, dict) for study in studies):
+        raise InvalidConfig("a grid has studies: [[study]]")
+    return Grid(title, tuple(_study(underscored(shared), study) for study in studies or [{}]))
+
+
+def _study(shared: Mapping[str, Any], study: Mapping[str, Any]) -> Study:
+    over = study.get("over", {})
+    if not isinstance(over, dict) or not all(isinstance(values, list) and values for values in over.values()):
+        raise InvalidConfig("over: a study varies settings in lists, such as over.clients = [2, 3]")
+    own = {key: value for key, value in study.items() if key != "over"}
+    return Study({**shared, **underscored(own)}, underscored(over))
+
+
+def _check_keys(table: Mapping[str, Any], known: set[str], what: str) -> None:
+    if unknown := set(table) - known:
+        raise InvalidConfig(f"{what} has {', '.join(sorted(known))}, not {', '.join(sorted(unknown))}")

@@ -1,0 +1,105 @@
+"""The server alone: messages come from files, and the clients that sent them are not trusted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from fedcert.app.clients import Examples, choose_examples
+from fedcert.app.config import RunConfig
+from fedcert.app.journal import Once, afresh
+from fedcert.app.output import identity_of, taking_part
+from fedcert.app.parts import MESSAGE
+from fedcert.app.run import RunResult, conclude, pose
+from fedcert.app.stopwatch import Stopwatch
+from fedcert.errors import InvalidMessage, TooFewClients
+from fedcert.families.paper_box.events import PaperBox
+from fedcert.federation.acceptance import Accepted, Expected, accept
+from fedcert.model.network import Network, mlp
+from fedcert.progress import Tracker, silent
+from fedcert.randomness import stream
+
+
+@dataclass(frozen=True)
+class Server:
+    """What the server holds once the messages have come.
+
+    Attributes:
+        config: the rule, the properties and the events; how many clients there are.
+        examples: its own, for accuracy and properties.
+        network: f_θ.
+        initial: the parameters that all clients started from.
+        accepted: the messages that the rule is made for.
+    """
+
+    config: RunConfig
+    examples: Examples
+    network: Network
+    initial: Float[Tensor, "n_w"]
+    accepted: Accepted
+
+    @classmethod
+    def receive(
+        cls, config: RunConfig, messages: Path, min_clients: int | None = None, track: Tracker = silent
+    ) -> "Server":
+        """Read the messages in a folder, and refuse those that are not sound.
+
+        The rule is made for the clients that remain: weights that follow from names or sizes are shared
+        out among them. Explicit weights say who takes part; they cannot be shared out.
+
+        Args:
+            config: what to certify.
+            messages: the folder.
+            min_clients: the fewest clients to go on with; None for all of them.
+            track: shows progress.
+        """
+        examples = choose_examples(config, track)
+        network = mlp(examples.test.x.shape[1], *config.hidden, examples.classes)
+        events = PaperBox.name if PaperBox.name in config.events else None
+        expected = Expected(config.clients, network.parameters, config.properties, events)
+        accepted = accept(message_files(messages), expected, min_clients)
+        if len(accepted.messages) < config.clients and not isinstance(config.weights, str):
+            raise TooFewClients(
+                f"weights: given for {config.clients} clients, of which {len(accepted.messages)} sent a sound"
+                " message: explicit weights cannot be shared out among the rest"
+            )
+        initial = network.initialise(stream(config.seed, "initialisation"))
+        return cls(config, examples, network, initial, accepted)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What determines the numbers: the configuration, and who takes part with which message."""
+        return identity_of(self.config) | {
+            "clients": [taking_part(message) for message in self.accepted.messages],
+            "refused": self.accepted.refused,
+        }
+
+    def certify(self, track: Tracker = silent, once: Once = afresh) -> RunResult:
+        """The certificates and estimates of the accepted messages, by the same code as in a run.
+
+        Args:
+            track: shows progress.
+            once: makes each part, or finds it made by a process that was killed.
+        """
+        config, watch = self.config, Stopwatch()
+        received = [message.to(config.device) for message in self.accepted.messages]
+        for message in received:
+            once(f"messages/{message.client}.safetensors", partial(message.to, "cpu"), MESSAGE)
+        with watch.stage("properties"):
+            laws = [message.law for message in received]
+            sizes = [message.examples for message in received]
+            problem = pose(config, self.network, laws, sizes, self.initial, self.examples.test)
+        shape, refused = self.examples.image_shape, self.accepted.refused
+        return conclude(config, shape, received, problem, watch, track, once, refused=refused)
+
+
+def message_files(folder: Path) -> Sequence[Path]:
+    """The message files in a folder."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise InvalidMessage(f"{folder}: no message (*.safetensors) in this folder")
+    return files

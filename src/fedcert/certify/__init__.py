@@ -1,1 +1,0 @@
-"""Certificates: Algorithm 1 and direct certification."""

@@ -1,1 +1,0 @@
-"""Events: sets of parameters with a known probability."""

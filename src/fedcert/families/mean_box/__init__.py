@@ -1,0 +1,1 @@
+"""`box` events: mean-centred boxes, each as large as its image can be verified."""

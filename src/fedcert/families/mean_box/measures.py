@@ -1,0 +1,70 @@
+"""What the mass of a `box` event is made of: one box a client, or all tuples of lattice cells in a box."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.families.mean_box.lattice import Lattice
+from fedcert.families.mean_box.witness import View
+from fedcert.laws import DiagonalGaussian, Law
+from fedcert.numerics.box import Box
+from fedcert.numerics.rounding import sum_down
+from fedcert.rules import AggregationRule, LinearRule, WeightedAverage
+
+
+class EventView(NamedTuple):
+    """Boxes of some laws, their image under a rule, and how the mass of the event behind it is measured."""
+
+    name: View
+    laws: Sequence[DiagonalGaussian]
+    rule: AggregationRule
+    log_mass: Callable[[Float64[Tensor, "u d"]], Float64[Tensor, "u"]]
+
+    def images(self, radius: Float64[Tensor, "u d"]) -> Box:
+        """The image of the boxes [μ_i ± r σ_i], in real numbers, for each row of radii."""
+        return self.rule.image([law.central_box(radius) for law in self.laws])
+
+
+def views(laws: Sequence[Law], rule: AggregationRule) -> list[EventView]:
+    """The views that are worth trying: the lattice's, and products where they may be better.
+
+    Args:
+        laws: the clients' posteriors, of one component each.
+        rule: the deployed rule.
+    """
+    if len(laws) > 1 and isinstance(rule, WeightedAverage | LinearRule):
+        linear = rule if isinstance(rule, LinearRule) else rule.linear
+        gaussians = [law.components[0] for law in laws]
+        lattice = Lattice.of(linear, gaussians)
+        if lattice is not None:
+            counted = _lattice(lattice, linear.pushforward(gaussians), rule.name)
+            return [counted] if lattice.beats_products else [counted, _products(laws, rule)]
+    return [_products(laws, rule)]
+
+
+def _products(laws: Sequence[Law], rule: AggregationRule) -> EventView:
+    """One box a client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
+    gaussians = [law.components[0] for law in laws]
+
+    def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
+        return sum_down(torch.stack([law.central_log_mass(radius) for law in gaussians], dim=-1))
+
+    return EventView(View.PRODUCT, gaussians, rule, log_mass)
+
+
+def _lattice(lattice: Lattice, deployed: DiagonalGaussian, rule: str) -> EventView:
+    """All tuples of lattice cells whose image lies in a box around the deployed mean."""
+
+    def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
+        masses = [lattice.log_mass(row) for row in radius]
+        return torch.tensor(masses, dtype=torch.float64, device=deployed.loc.device)
+
+    return EventView(View.LATTICE, [deployed], identity(rule, deployed), log_mass)
+
+
+def identity(name: str, law: Law) -> WeightedAverage:
+    """The rule of a single client, under a name for the table."""
+    return WeightedAverage(torch.ones(1, 1, dtype=torch.float64, device=law.loc.device), name)

@@ -1,0 +1,1 @@
+"""`paper-box` events: the paper's boxes around posterior samples."""

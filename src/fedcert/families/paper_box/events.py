@@ -1,0 +1,139 @@
+"""The paper's construction: boxes around posterior samples, kept greedily while disjoint."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float32, Float64, Int64
+from torch import Tensor
+
+from fedcert.errors import InvalidConfig
+from fedcert.families.cells import Cells, retain_disjoint
+from fedcert.laws import DiagonalGaussian
+from fedcert.numerics.box import Box
+from fedcert.progress import Tracker, silent
+from fedcert.verify import Safe
+
+LEVELS = 2**15  # of |s| that masses are estimated with
+ROOM = 1e-3  # deviations: far more than single precision loses
+FARTHEST = 8.0  # the largest |s| that is told apart
+
+
+@dataclass(frozen=True)
+class PaperBox:
+    """H = Π_d [w*_d − γ σ_d, w*_d + γ σ_d] around samples w* ~ q, for each γ (eq. local_hyperrectangle).
+
+    Attributes:
+        gammas: the expansion factors γ > 0.
+        centers: N, the number of sampled centres, each used with every γ.
+        limit: the most cells kept for a property.
+    """
+
+    name: ClassVar[str] = "paper-box"
+
+    gammas: tuple[float, ...] = (3.0, 4.0, 5.0, 6.0, 7.0)
+    centers: int = 200
+    limit: int = 8
+
+    def __post_init__(self) -> None:
+        if not self.gammas or not all(0 < g < math.inf for g in self.gammas):
+            raise InvalidConfig(f"every γ must be a finite number > 0, not {self.gammas}")
+        if self.centers < 1 or self.limit < 1:
+            raise InvalidConfig("at least one centre and one cell are needed")
+
+    def cells(
+        self,
+        law: DiagonalGaussian,
+        safe: Safe | None,
+        generator: torch.Generator,
+        track: Tracker = silent,
+    ) -> Cells:
+        """Sample candidates and retain the heaviest disjoint ones.
+
+        Args:
+            law: q, the posterior to sample from and to measure with.
+            safe: screens the candidates for each property; None does not screen.
+            generator: the source of randomness.
+            track: shows progress.
+        """
+        candidates = SampledBoxes(law, law.sample(self.centers, generator), self.gammas)
+        order = candidates.estimated_log_mass().argsort(descending=True, stable=True)
+        usable = None if safe is None else candidates.worth_proving(safe)
+        return retain_disjoint(candidates, order, law, safe, self.limit, usable, track)
+
+
+@dataclass(frozen=True)
+class SampledBoxes:
+    """Boxes c ± γσ for every centre c and every γ, made when asked for.
+
+    Attributes:
+        law: gives the scale σ.
+        centers: c.
+        gammas: γ.
+    """
+
+    law: DiagonalGaussian
+    centers: Float64[Tensor, "N n_w"]
+    gammas: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.centers) * len(self.gammas)
+
+    def __getitem__(self, index: Int64[Tensor, " k"]) -> Box:
+        gamma = torch.tensor(self.gammas, dtype=torch.float64, device=index.device)
+        factor = gamma[index % len(self.gammas)].unsqueeze(-1)
+        return Box.around(self.centers[index // len(self.gammas)], factor * self.law.scale)
+
+    @cached_property
+    def standardised(self) -> Float32[Tensor, "N n_w"]:
+        """The centres s = (c − μ)/σ, in single precision."""
+        return torch.stack([((c - self.law.loc) / self.law.scale).float() for c in self.centers])
+
+    def estimated_log_mass(self) -> Float64[Tensor, "N_gammas"]:
+        """Σ_d log [1 − Q(γ − s_d) − Q(γ + s_d)], roughly: from a histogram of |s_d|.
+
+        It serves to order the candidates and nothing else.
+        """
+        step = FARTHEST / LEVELS
+        middle = (torch.arange(LEVELS, dtype=torch.float64, device=self.centers.device) + 0.5) * step
+        factors = [torch.log1p(-(_q(gamma - middle) + _q(gamma + middle))) for gamma in self.gammas]
+        table = torch.stack(factors, dim=-1)
+        levels = ((s.abs() / step).to(torch.int32).clamp(max=LEVELS - 1) for s in self.standardised)
+        return torch.cat([level.bincount(minlength=LEVELS).double() @ table for level in levels])
+
+    def meeting(self, k: int) -> Bool[Tensor, "N_gammas"]:
+        """Whether two centres are nearer than γ + γ′ deviations in every coordinate, rounding allowed for."""
+        centre, which = divmod(k, len(self.gammas))
+        distance = torch.cdist(self.standardised, self.standardised[centre].unsqueeze(0), p=math.inf)
+        gamma = torch.tensor(self.gammas, device=distance.device)
+        return (distance * (1 + ROOM) + ROOM < gamma + self.gammas[which]).flatten()
+
+    def worth_proving(self, safe: Safe) -> Bool[Tensor, "P N_gammas"]:
+        """Which candidates a monotone verifier may prove for which property.
+
+        All boxes of one γ contain their intersection, and all boxes around one centre the narrowest of them.
+        Where what they contain is not proven, they are not worth a trial, nor would a verifier that is
+        monotone, like interval bounds, prove them. The many narrowest boxes are asked about only for
+        properties for which no intersection is proven.
+        """
+        highest, lowest = self.centers.amax(0), self.centers.amin(0)
+        count, device = len(self.centers), highest.device
+        worth = torch.ones(len(safe.properties), count, len(self.gammas), dtype=torch.bool, device=device)
+        hopeful = torch.zeros(len(safe.properties), dtype=torch.bool, device=device)
+        for place, gamma in enumerate(self.gammas):
+            lower, upper = highest - gamma * self.law.scale, lowest + gamma * self.law.scale
+            if (lower <= upper).all():
+                proven = safe(Box(lower, upper)[None]).squeeze(0)
+                worth[:, :, place] = proven[:, None]
+                hopeful |= proven
+        if not hopeful.all():
+            narrowest = self.gammas.index(min(self.gammas))
+            index = torch.arange(count, device=device) * len(self.gammas) + narrowest
+            worth[~hopeful] &= safe.only(~hopeful)(self[index]).mT.unsqueeze(-1)
+        return worth.flatten(1)
+
+
+def _q(z: Float64[Tensor, "levels"]) -> Float64[Tensor, "levels"]:
+    return torch.erfc(z * math.sqrt(0.5)) / 2

@@ -1,0 +1,264 @@
+"""An upper bound of the probability that a random network violates a property.
+
+The margins C f(x) + d are bounded below over the whole region by linear forms in the first hidden
+activations at the centre, with Gaussian noise. The probabilities that these forms are negative, and the
+failure probabilities of all events that were used, add up to a bound of the probability of a
+violation. Any `Split` of the failure probabilities gives a valid one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float64, Int32
+from torch import Tensor
+
+from fedcert.errors import ShapeMismatch
+from fedcert.families.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
+from fedcert.families.projected.chernoff import deviation, moments, rough_mean
+from fedcert.families.projected.inversion import Row, enough_terms, lower_tail
+from fedcert.families.projected.layers import BEYOND, NoisyLayer
+from fedcert.families.projected.rectified import Rectified, first_activations
+from fedcert.families.projected.relaxation import Lines
+from fedcert.families.projected.spread import (
+    Spread,
+    concentration,
+    concentration_width,
+    movement,
+    rounded_centre,
+)
+from fedcert.model.properties import Properties
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.gaussian import tail
+from fedcert.numerics.rounding import down, up
+
+QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian
+TAIL_RATES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)
+HOPELESS = 6.0  # deviations below zero of a mean, where the tail is 1 for all that matters
+WORTH_INVERTING = 1e-9  # tails below this are small enough as Chernoff's inequality has them
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the failure probability of the events is split, for each property.
+
+    Attributes:
+        ranges: of one side of one neuron's range, for each hidden layer; in the first layer, the
+            largest price of calling a neuron active or inactive.
+        movement: of one event that bounds what the region moves, for the rows of each layer.
+        deviation: of one event that bounds a conditional mean or deviation, for the rows of each layer.
+        tilt: ρ of the lines below the ReLUs, for each hidden layer; it costs nothing.
+    """
+
+    ranges: Float64[Tensor, "P hidden"]
+    movement: Float64[Tensor, "P layers"]
+    deviation: Float64[Tensor, "P layers"]
+    tilt: Float64[Tensor, "P hidden"]
+
+    def of(self, index: Bool[Tensor, "P"] | slice) -> "Split":
+        """The split of some properties."""
+        return Split(self.ranges[index], self.movement[index], self.deviation[index], self.tilt[index])
+
+
+@dataclass(frozen=True)
+class TailChoices:
+    """What was chosen to bound the constraints' tails; any choice is sound.
+
+    Attributes:
+        rate: λ of the exponential moment.
+        centre: about the mean, which chooses the step of the inversion.
+        spread: about the deviation, likewise.
+        terms: of the inversion; 0 where no tail was inverted.
+    """
+
+    rate: Float64[Tensor, "P R"]
+    centre: Float64[Tensor, "P R"]
+    spread: Float64[Tensor, "P R"]
+    terms: Int32[Tensor, "P R"]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Bounds of the probability that a property is violated, and what they are made of.
+
+    Attributes:
+        tails: of each constraint at the centre.
+        events: of all events that the tails rely on.
+    """
+
+    tails: Float64[Tensor, "P R"]
+    events: Float64[Tensor, "P"]
+
+    @property
+    def probability(self) -> Float64[Tensor, "P"]:
+        """An upper bound of the probability of a violation; 1 where nothing is known."""
+        return (Enclosure.exactly(self.tails).sum() + self.events).upper.clamp(max=1.0)
+
+
+def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split) -> Violation:
+    """Bound the probability that C f(x) + d < 0 somewhere in a property's region.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        split: any split of the failure probabilities.
+    """
+    return analysis(layers, properties, split)[0]
+
+
+def analysis(
+    layers: Sequence[NoisyLayer], properties: Properties, split: Split
+) -> tuple[Violation, tuple[Known, TailChoices] | None]:
+    """The bound, what it knows of the hidden layers and how it bounds the tails; None for one layer alone.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        split: any split of the failure probabilities.
+    """
+    if properties.C.dim() != 3:
+        raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
+    centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
+    C, d = properties.C, properties.d
+    first = first_activations(layers[0], centre)
+    u, width = concentration_width(split.movement).mT, concentration_width(split.deviation).mT
+    moving, deviating = concentration(u), concentration(width)
+    if len(layers) == 1:
+        margin = down(d - movement(C, layers, radius, (), u[0]))
+        tails = decided(C, d, _gaussian_tails(C, first, margin))
+        return Violation(tails, (C.shape[-2] * moving[0] + BEYOND).upper), None
+    moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
+    spread, price = _first_spread(first, moved, split.ranges[:, 0])
+    price = price + layers[0].outputs * moving[0] + BEYOND
+    known = Known(first, radius, (spread,), (), u[1], width[1])
+    for depth in range(1, len(layers) - 1):
+        grown, cost = _next_layer(layers[: depth + 1], known, split, depth)
+        events = 4 * (2 * depth + 1) * moving[depth] + (2 * (depth - 1) + 1) * deviating[depth]
+        price = price + cost + layers[depth].outputs * events
+        known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
+    form = linear_form(C, layers, known).shifted(d)
+    price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving[-1] + (len(layers) - 2) * deviating[-1])
+    tails, chosen = _tails(form)
+    return Violation(decided(C, d, tails), price.upper), (known, chosen)
+
+
+def decided(
+    C: Float64[Tensor, "P R K"], d: Float64[Tensor, "P R"], tails: Float64[Tensor, "P R"]
+) -> Float64[Tensor, "P R"]:
+    """The tails, but 0 or 1 for a constraint of zeros, 0·f(x) + d ≥ 0."""
+    return torch.where((C == 0).all(-1), (d < 0).to(tails.dtype), tails)
+
+
+def _unit(layer: NoisyLayer, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
+    """The unit rows of a layer, for each property."""
+    return torch.eye(layer.outputs, dtype=like.dtype, device=like.device).expand(len(like), -1, -1)
+
+
+def _first_spread(
+    first: Rectified, moved: Float64[Tensor, "P m"], most: Float64[Tensor, "P"]
+) -> tuple[Spread, Enclosure]:
+    """Which neurons of the first layer keep their sign on the whole region, and the price of saying so.
+
+    A neuron of mean |μ| changes its sign with probability Q((|μ| − moved) / t) at most.
+    """
+    distance = (Enclosure.exactly(first.mean.abs()) - moved - first.error) / first.deviation
+    flips = tail(distance)
+    keeps = flips <= most.unsqueeze(-1)
+    active = keeps & (first.mean > 0)
+    return Spread.of(moved, active, keeps & ~active), flips.where(keeps, 0.0).sum()
+
+
+def _next_layer(
+    layers: Sequence[NoisyLayer], known: Known, split: Split, depth: int
+) -> tuple[Known, Enclosure]:
+    """What is known with one hidden layer more, and the price of its ranges and means.
+
+    A neuron that is active, or inactive, on the whole region but for a probability within that of a range
+    pays that probability, any other one twice that of a range. Its rows rely on 4 (2 l − 1) events of
+    movement (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1 of
+    deviations.
+
+    Args:
+        layers: the layers up to this one.
+        known: the layers before.
+        split: of the failure probability.
+        depth: the place of this layer.
+    """
+    most, failure = split.ranges[:, depth], split.deviation[:, depth]
+    layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
+    form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
+    found = moments(form, _multiples(QUANTILE_RATES, most))
+    quantile, quantile_rate = found.quantile(most)
+    probability, zero_rate = found.probability(torch.zeros_like(form.constant))
+    (low, minus_high), (below, over) = quantile.chunk(2, dim=-1), probability.chunk(2, dim=-1)
+    active = below <= most.unsqueeze(-1)
+    inactive = ~active & (over <= most.unsqueeze(-1))
+    price = torch.where(active, below, torch.where(inactive, over, 2 * most.unsqueeze(-1)))
+    lower = torch.where(active, 0.0, torch.where(inactive, -torch.inf, low))
+    upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
+
+    means = linear_form(-unit, layers, known).without_own_noise()
+    minus_mean, mean_rate = moments(means, _multiples(QUANTILE_RATES, failure)).quantile(failure)
+    if form.later:
+        own = form.later[0][:, : layer.outputs]
+    else:
+        highest = up(known.first.mean + known.first.error)
+        own = conditional_deviation(*layer.deviations(unit), highest, known.first.deviation, known.deviating)
+    moved = movement(unit, layers, known.radius, known.spreads, known.moving)
+    before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
+    lines, ceiling = Lines.of(lower, upper, split.tilt[:, depth]), layer.ceiling(before)
+    rate = torch.where((active | inactive).repeat(1, 2), zero_rate, quantile_rate)
+    hidden = Hidden(lines, -minus_mean, own, ceiling, rate, mean_rate)
+    grown = replace(
+        known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
+    )
+    return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(failure)
+
+
+def _multiples(factors: Sequence[float], failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
+    """The rates, in units of 1/deviation, around the one that is best for a Gaussian quantile."""
+    scales = torch.tensor(factors, dtype=failure.dtype, device=failure.device)
+    return (scales.unsqueeze(-1) * concentration_width(failure)).unsqueeze(-1)
+
+
+def _gaussian_tails(
+    C: Float64[Tensor, "P R m"],
+    outputs: Rectified,
+    margin: Float64[Tensor, "P R"],
+) -> Float64[Tensor, "P R"]:
+    """Pr(C a + margin < 0) for the independent Gaussian outputs a of a network of one layer."""
+    mean, error = outputs.mean.unsqueeze(-2), outputs.error.unsqueeze(-2)
+    row, own = Enclosure.exactly(C), Enclosure.around(mean, error)
+    distance = (row * own).sum() + margin
+    return tail(distance / (row * outputs.deviation.unsqueeze(-2)).norm()).upper
+
+
+def _tails(form: LinearForm) -> tuple[Float64[Tensor, "P R"], TailChoices]:
+    """Upper bounds of Pr(Y ≤ 0), by an exponential moment and, where that is too coarse, by inversion."""
+    centre, spread = rough_mean(form), deviation(form)
+    factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
+    best = (centre / spread).clamp(0.1, 50.0)
+    tails, rate = moments(form, factors * best).probability(torch.zeros_like(centre))
+    worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
+    terms = torch.zeros_like(centre, dtype=torch.int32)
+    for p, r in worth.nonzero().tolist():
+        row, about = _row(form, p, r), (centre[p, r].item(), spread[p, r].item())
+        exact = lower_tail(row, *about)
+        if exact < tails[p, r]:
+            tails[p, r], terms[p, r] = exact, enough_terms(row, *about)
+    return tails, TailChoices(rate, centre, spread, terms)
+
+
+def _row(form: LinearForm, p: int, r: int) -> Row:
+    """One form, with the noise of its later layers dominated by normals of fixed deviation."""
+    last, *between = [s[p, r].item() for s in form.later] or [0.0]
+    return Row(
+        form.constant[p, r].item(),
+        form.coefficient[p, r].cpu().numpy(),
+        form.noise[p, r].cpu().numpy(),
+        form.bias_noise[p, r].item(),
+        Enclosure.exactly(torch.tensor(between, dtype=torch.float64)).norm().upper.item() if between else 0.0,
+        last,
+        form.mean[p, r].cpu().numpy(),
+        form.scale[p].cpu().numpy(),
+    )

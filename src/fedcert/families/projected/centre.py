@@ -1,0 +1,208 @@
+"""Backward linear bounds of a random network over a whole input region.
+
+Let h_k = relu(μ_k + t_k Z_k) be the activations of the first hidden layer at the centre x_c. From rows B of
+layer l back to that layer, for all x in the region X,
+
+    B·a_l(x) ≥ g + Σ_k (A_k + N_k) h'_k + N_b + Σ_{l' ≥ 3} N_{l'},    h'_k = relu(μ'_k + t_k Z_k),
+
+N_k and N_b independent normals (the noise of layer 2) and N_{l'} = B_{l'}·(W̃_{l'} h_{l'−1}(x_c) + b̃_{l'}),
+which is Gaussian given the layers before, with a deviation that is bounded on events of theirs. Lines
+replace the ReLUs of the layers beyond the first; the law of the first one's activations is known, so
+none is needed there. What x moves is kept linear in x, for a neuron whose mean is positive (θ = 1):
+
+    relu(a + Δ) − Δ ≥ max(a, −D) = relu(a + D) − D,    relu(a + Δ) − Δ ≤ max(a, D) = relu(a − D) + D
+
+for |Δ| ≤ D, by the sign of A_k; for the others (θ = 0) relu(a − D) ≤ relu(a + Δ) ≤ relu(a + D). So μ'_k is
+μ_k ± D_k, and h_k(x) is within 2 D_k of h'_k; a neuron that keeps its sign on all of X needs no such change.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.families.projected.layers import FARTHEST, NoisyLayer
+from fedcert.families.projected.rectified import Rectified, second_moment
+from fedcert.families.projected.relaxation import Lines, through_relu
+from fedcert.families.projected.spread import Activations, Spread, movement_of_inputs, noise_over, read
+from fedcert.numerics.rounding import above, down, rounding_error, up
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is known of a hidden layer beyond the first, on its events.
+
+    Attributes:
+        lines: below and above the ReLUs, from bounds of the pre-activations over the region.
+        mean: upper bounds of the conditional means M h + m at the centre, given the layers before.
+        deviation: upper bounds of the conditional deviations at the centre.
+        ceiling: crude bounds of the activations.
+        rate: the λ that bounded each neuron from below, then from above.
+        mean_rate: the λ that bounded the means.
+    """
+
+    lines: Lines
+    mean: Float64[Tensor, "P m"]
+    deviation: Float64[Tensor, "P m"]
+    ceiling: Float64[Tensor, "P m"]
+    rate: Float64[Tensor, "P 2*m"]
+    mean_rate: Float64[Tensor, "P m"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the layers so far.
+
+    Attributes:
+        first: the activations of the first layer at the centre.
+        radius: δ_0, of the region around the centre.
+        spreads: how far the region moves each hidden layer so far.
+        hidden: the hidden layers so far, from the second.
+        moving: u of the events of the next layer's rows that bound what the region moves.
+        deviating: u of their events that bound a conditional deviation.
+    """
+
+    first: Rectified
+    radius: Float64[Tensor, "P p"]
+    spreads: tuple[Spread, ...]
+    hidden: tuple[Hidden, ...]
+    moving: Float64[Tensor, "P"]
+    deviating: Float64[Tensor, "P"]
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """g + Σ_k (A_k + N_k) relu(μ'_k + t_k Z_k) + N_b + Σ_l' N_l': a lower bound of rows over the region.
+
+    All numbers are exact: rounding, and the distance of the exact law, are charged to g.
+
+    Attributes:
+        constant: g.
+        coefficient: A.
+        mean: μ'.
+        noise: deviations of the N_k.
+        bias_noise: deviation of N_b.
+        later: bounds of the conditional deviations of the N_l', from layer l down to layer 3.
+        scale: t.
+    """
+
+    constant: Float64[Tensor, "P R"]
+    coefficient: Float64[Tensor, "P R k"]
+    mean: Float64[Tensor, "P R k"]
+    noise: Float64[Tensor, "P R k"]
+    bias_noise: Float64[Tensor, "P R"]
+    later: tuple[Float64[Tensor, "P R"], ...]
+    scale: Float64[Tensor, "P k"]
+
+    def shifted(self, by: Float64[Tensor, "P R"]) -> "LinearForm":
+        """The form plus a number, rounded down."""
+        return replace(self, constant=down(self.constant + by))
+
+    def without_own_noise(self) -> "LinearForm":
+        """The form without the noise of the layer that its rows belong to."""
+        if self.later:
+            return replace(self, later=self.later[1:])
+        silent = torch.zeros_like
+        return replace(self, noise=silent(self.noise), bias_noise=silent(self.bias_noise))
+
+
+def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[NoisyLayer], known: Known) -> LinearForm:
+    """Lower bounds of B·a_l(x) over the region, for rows B of the last of the layers, on the events.
+
+    Beyond those of `known`, each row relies on 2 l − 1 events of movement and, in each layer beyond the
+    second, on one of `conditional_deviation`.
+
+    Args:
+        rows: B.
+        layers: the layers up to l, two at least.
+        known: the layers before l.
+    """
+    constant = error = magnitude = torch.zeros_like(rows[..., 0])
+    later: list[Tensor] = []
+    for depth in reversed(range(1, len(layers))):
+        layer = layers[depth]
+        size = sum(layer.weight.shape) + 8
+        offset, offset_error = layer.offset(rows)
+        noise, bias_noise = layer.deviations(rows)
+        coefficient, coefficient_error = layer.product(rows)
+        moved = noise_over(_read(depth, layers, known), noise, known.moving)
+        constant, magnitude = constant + offset - moved, magnitude + offset.abs() + moved
+        error = error + offset_error
+        if depth == 1:
+            break
+        before = known.hidden[depth - 2]
+        later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.deviating))
+        rows, drop, charge = through_relu(coefficient, coefficient_error, before.lines, before.ceiling)
+        constant, magnitude, error = constant + drop, magnitude + drop.abs(), error + charge
+
+    first, spread = known.first, known.spreads[0]
+    inexact = coefficient_error + FARTHEST * layer.looseness(noise)
+    reach = (first.ceiling + spread.radius).unsqueeze(-2)
+    shaken = (coefficient.abs() + FARTHEST * noise) * first.error.unsqueeze(-2)
+    error = error + (inexact * reach + shaken).sum(-1) + FARTHEST * layer.looseness(bias_noise)
+    mean, offsets, slopes = _moved_means(coefficient, first, spread)
+    drop = (coefficient.abs() * offsets).sum(-1)
+    error = error + rounding_error(size, drop)
+    moved = movement_of_inputs(coefficient * slopes, layers[0], known.radius, known.moving)
+    constant, magnitude = constant - drop - moved, magnitude + drop + moved
+    charge = error + rounding_error(8 * len(layers) + 8, magnitude)
+    constant = down(constant - above(charge, 64 * len(layers) + 4 * size))
+    return LinearForm(constant, coefficient, mean, noise, bias_noise, tuple(later), first.deviation)
+
+
+def _moved_means(
+    coefficient: Float64[Tensor, "P R k"], first: Rectified, spread: Spread
+) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"], Float64[Tensor, "P 1 k"]]:
+    """μ' and what is lost beside it, D for θ = 1 and nothing for θ = 0; and θ."""
+    mean, radius = first.mean.unsqueeze(-2), spread.radius.unsqueeze(-2)
+    theta = (mean > 0).to(mean.dtype)
+    upward = (coefficient > 0) == (mean > 0)
+    moved = torch.where(upward, up(mean + radius), down(mean - radius))
+    moved = torch.where((spread.slope == 0.5).unsqueeze(-2), moved, mean)
+    return moved, torch.where(mean > 0, up((moved - mean).abs()), 0.0), theta
+
+
+def _read(depth: int, layers: Sequence[NoisyLayer], known: Known) -> Activations:
+    """How the region moves what layers[depth] reads, from the point where its noise is taken.
+
+    That point is h(x_c), but h' for layer 2: within 2 D of h(x) where μ' is not μ.
+    """
+    moved = read(depth, layers, known.radius, known.spreads)
+    if depth > 1:
+        return moved
+    radius, ulps = known.spreads[0].radius, 2.0**-50 * (known.first.mean.abs() + known.spreads[0].radius)
+    twice = torch.where(known.spreads[0].slope == 0.5, above(2 * radius + ulps, 4), 0.0)
+    theta = (moved.theta == 1).to(twice.dtype)
+    return replace(moved, delta=torch.maximum(moved.delta, twice), theta=theta, rest=twice)
+
+
+def conditional_deviation(
+    noise: Float64[Tensor, "P R k"],
+    bias_noise: Float64[Tensor, "P R"],
+    mean: Float64[Tensor, "P k"],
+    deviation: Float64[Tensor, "P k"],
+    u: Float64[Tensor, "P"],
+) -> Float64[Tensor, "P R"]:
+    """Bounds of √(Σ_k r_k² h_k² + r_b²) for the activations h of a hidden layer at the centre.
+
+    Given the layers before, h_k = relu(μ_k + t_k Z_k). The root is a Lipschitz function of Z with
+    constant max_k r_k t_k, and its mean is at most the root of its mean square, so that
+
+        √(Σ r_k² h_k² + r_b²) ≤ √(Σ r_k² E h_k² + r_b²) + u max_k r_k t_k    but for e^(−u²/2).
+
+    Both terms grow with μ and t, so upper bounds of these do.
+
+    Args:
+        noise: r.
+        bias_noise: r_b.
+        mean: upper bounds of μ.
+        deviation: upper bounds of t.
+        u: the width of the event.
+    """
+    moment = second_moment(mean, deviation).unsqueeze(-2)
+    terms = noise.shape[-1] + 6
+    square = above((noise * noise * moment).sum(-1) + bias_noise * bias_noise, terms)
+    lipschitz = (noise * deviation.unsqueeze(-2)).amax(-1)
+    return above(square.sqrt() + u.unsqueeze(-1) * lipschitz, 6)

@@ -1,0 +1,94 @@
+"""Tails and quantiles of a linear form from its exponential moments.
+
+For every λ > 0, E exp(−λ Y) ≤ e^K(λ) with
+
+    K(λ) = −λ g + Σ_k log E exp(−λ A_k h'_k + λ² r_k² h'_k² / 2) + λ² (r_b² + Σ_l' s_l'²) / 2,
+
+first over the layers beyond the second, one after the other, each Gaussian given those before, then over
+layer 2 given h', then over h'. Markov's inequality gives Pr(Y ≤ y) ≤ e^(K(λ) + λ y).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from fedcert.families.projected.centre import LinearForm
+from fedcert.families.projected.rectified import log_moment
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.rounding import rounding_error, up
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Exponential moments of a form at several λ.
+
+    Attributes:
+        rate: λ > 0.
+        exponent: upper bounds of K(λ).
+    """
+
+    rate: Float64[Tensor, "L P R"]
+    exponent: Float64[Tensor, "L P R"]
+
+    def probability(self, y: Float64[Tensor, "P R"]) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """An upper bound of Pr(Y ≤ y), 1 where nothing is known; and the λ that gave it."""
+        least, which = (self.exponent + Enclosure.exactly(self.rate) * y).upper.min(0)
+        return Enclosure.exactly(least.clamp(max=0.0)).exp().upper.clamp(max=1.0), self._rate(which)
+
+    def quantile(
+        self, failure: Float64[Tensor, "P"]
+    ) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """A y with Pr(Y ≤ y) ≤ failure, −inf where nothing is known; and the λ that gave it."""
+        room = Enclosure.exactly(failure.view(1, -1, 1)).log() - self.exponent
+        greatest, which = (room / self.rate).lower.max(0)
+        return greatest, self._rate(which)
+
+    def _rate(self, which: Int64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:
+        return self.rate.gather(0, which.unsqueeze(0)).squeeze(0)
+
+
+def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:
+    """The exponential moments of a form at several rates.
+
+    Args:
+        form: Y.
+        multiples: the rates λ > 0, in units of 1 / deviation of Y.
+    """
+    least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate will do
+    rates = multiples / torch.maximum(deviation(form), least)
+    return Moments(rates, torch.stack([_exponent(form, rate) for rate in rates]))
+
+
+def _exponent(form: LinearForm, rate: Float64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:
+    """An upper bound of K(λ)."""
+    per_neuron = rate.unsqueeze(-1)
+    logs = log_moment(-per_neuron * form.coefficient, per_neuron * form.noise, form.mean, form.scale)
+    variance = form.bias_noise * form.bias_noise + sum((s * s for s in form.later), torch.zeros_like(rate))
+    value = logs.sum(-1) - rate * form.constant + rate * rate * variance / 2
+    magnitude = logs.abs().sum(-1) + (rate * form.constant).abs() + rate * rate * variance
+    return up(value + rounding_error(2 * logs.shape[-1] + 4 * len(form.later) + 16, magnitude))
+
+
+def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
+    """The deviation of a form, roughly: it only chooses rates and steps."""
+    mean, square = _rough_moments(form)
+    t = form.scale.unsqueeze(-2)
+    least = (t * torch.special.ndtr(form.mean / t) / 2) ** 2  # where the difference of squares cancels
+    variance = form.coefficient**2 * torch.maximum(square - mean * mean, least) + form.noise**2 * square
+    later = sum((s * s for s in form.later), form.bias_noise**2)
+    return (variance.sum(-1) + later).sqrt()
+
+
+def rough_mean(form: LinearForm) -> Float64[Tensor, "P R"]:
+    """The mean of a form, roughly: it only chooses rates and steps."""
+    return form.constant + (form.coefficient * _rough_moments(form)[0]).sum(-1)
+
+
+def _rough_moments(form: LinearForm) -> tuple[Tensor, Tensor]:
+    """First and second moments of the h'_k, in plain floating point."""
+    t = form.scale.unsqueeze(-2)
+    nu = form.mean / t
+    density, below = torch.exp(-nu * nu / 2) / (2 * torch.pi) ** 0.5, torch.special.ndtr(nu)
+    return form.mean * below + t * density, (form.mean**2 + t**2) * below + form.mean * t * density

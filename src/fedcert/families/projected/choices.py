@@ -1,0 +1,135 @@
+"""What was chosen on the way to a bound, for a checker to repeat: signs, slopes, rates and a split.
+
+Any choice is sound; docs/certificate-format.md names the tensors.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.families.projected.bound import Split, TailChoices, Violation, analysis
+from fedcert.families.projected.centre import Known
+from fedcert.families.projected.chain import Chained, Federation, chained_analysis
+from fedcert.families.projected.layers import NoisyLayer
+from fedcert.families.projected.references import Conditional, Reference, Static
+from fedcert.families.projected.relaxation import Lines
+from fedcert.families.projected.split import parts
+from fedcert.families.projected.spread import Spread
+from fedcert.families.projected.tails import Projections
+from fedcert.model.properties import Properties
+
+Choices = Mapping[str, Tensor]
+EXACT, CONDITIONAL, STATIC = 0, 1, 2
+"""Methods: the first layer's law exact; every ReLU a line, noise at random or at fixed activations."""
+
+
+def chosen_violation(
+    layers: Sequence[NoisyLayer], properties: Properties, split: Split
+) -> tuple[Violation, Choices]:
+    """The bound that a split gives, and all choices behind it.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        split: the failure probabilities and slopes to use.
+    """
+    found, choices = [], []
+    for part in parts(layers, len(properties)):
+        own = split.of(part)
+        bound, chosen = analysis(layers, properties[part], own)
+        found.append(bound)
+        choices.append(_choices(own, chosen))
+    tails, events = torch.cat([b.tails for b in found]), torch.cat([b.events for b in found])
+    return Violation(tails, events), {name: torch.cat([c[name] for c in choices]) for name in choices[0]}
+
+
+def _choices(split: Split, found: tuple[Known, TailChoices] | None) -> Choices:
+    """The choices of one batch of properties."""
+    chosen = {"ranges": split.ranges, "movement": split.movement, "deviation": split.deviation}
+    if found is None:
+        return chosen
+    known, tails = found
+    chosen |= {f"tail.{field.name}": getattr(tails, field.name) for field in fields(tails)}
+    for place, spread in enumerate(known.spreads):
+        chosen[f"sign.{place}"] = sign(spread)
+    for place, hidden in enumerate(known.hidden, start=1):
+        chosen[f"below.{place}"] = hidden.lines.below
+        chosen[f"slope.{place}"] = hidden.lines.slope
+        chosen[f"rate.{place}"] = hidden.rate
+        chosen[f"mean_rate.{place}"] = hidden.mean_rate
+    return _finite(chosen)
+
+
+TRIALS: tuple[tuple[Reference, float, float], ...] = (
+    (Conditional(), 1e-5, 1e-8),
+    (Conditional(), 1e-4, 1e-7),
+    (Conditional(), 1e-6, 1e-9),
+    (Static(), 1e-5, 1e-8),
+)
+"""References and failure probabilities that are tried; the best one counts, property by property."""
+
+
+def least_chained_violation(
+    federation: Federation, properties: Properties, projections: Projections | None = None
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """The least of the bounds that the trials give, for each property, and the choices behind it.
+
+    Args:
+        federation: the network, its law, and the clients' shares of the noise.
+        properties: P properties.
+        projections: how sums of the clients' projections are bounded; by their law where None.
+    """
+    ones = torch.ones_like(properties.d[:, 0])
+    bounds, choices = [], []
+    for reference, ranges, failure in TRIALS:
+        kappa = -torch.special.ndtri(ranges * ones)
+        found, chosen = chained_analysis(
+            federation, properties, kappa, failure * ones, reference, projections
+        )
+        bounds.append(found.probability)
+        choices.append(_chained_choices(kappa, failure * ones, reference, chosen))
+    return best_of(bounds, choices)
+
+
+def best_of(
+    bounds: Sequence[Float64[Tensor, "P"]], choices: Sequence[Choices]
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """The least of several bounds, property by property, and its choices."""
+    least, best = torch.stack(list(bounds)).min(0)
+    each = torch.arange(len(best), device=best.device)
+    return least, {name: torch.stack([c[name] for c in choices])[best, each] for name in choices[0]}
+
+
+def _chained_choices(
+    kappa: Float64[Tensor, "P"], failure: Float64[Tensor, "P"], reference: Reference, found: Chained
+) -> Choices:
+    """The choices of one trial."""
+    static = isinstance(reference, Static)
+    method = torch.full_like(kappa, STATIC if static else CONDITIONAL, dtype=torch.uint8)
+    chosen = {"method": method, "kappa": kappa, "failure": failure, "step": found.step}
+    for place, ranges in enumerate(found.known):
+        lines = Lines.of(ranges.lower, ranges.upper)
+        chosen[f"sign.{place}"] = sign(ranges.spread)
+        chosen[f"below.{place}"] = lines.below
+        chosen[f"slope.{place}"] = lines.slope
+        centre = Static().middle(ranges)[0] if static else torch.zeros_like(ranges.mean)
+        chosen[f"reference.{place}"] = centre
+    return _finite(chosen)
+
+
+def _finite(choices: Choices) -> Choices:
+    """The choices, with 0 for what is not finite: it belongs to a bound that proves nothing anyway."""
+    return {name: tensor.nan_to_num(0.0, 0.0, 0.0) for name, tensor in choices.items()}
+
+
+def sign(spread: Spread) -> Tensor:
+    """1 for neurons that stay active on the region, −1 for those that stay inactive, 0 for all others."""
+    return ((2 * spread.slope) - 1).to(torch.int8)
+
+
+def prefixed(prefix: str, choices: Choices) -> Choices:
+    """The same under longer names."""
+    return {f"{prefix}.{name}": tensor for name, tensor in choices.items()}

@@ -1,0 +1,172 @@
+"""Certificates from projected events: lower and upper bounds, directly under the deployed law."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from fedcert.certificate import Certificate, Claim
+from fedcert.errors import ShapeMismatch
+from fedcert.families.projected.chain import Federation
+from fedcert.families.projected.choices import (
+    EXACT,
+    Choices,
+    best_of,
+    chosen_violation,
+    least_chained_violation,
+    prefixed,
+)
+from fedcert.families.projected.components import TUPLES, Interval, bounded
+from fedcert.families.projected.layers import noisy_layers
+from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
+from fedcert.laws import DiagonalGaussian, Law
+from fedcert.model.network import Network
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.rounding import require_gradual_underflow
+from fedcert.progress import Tracker, silent
+from fedcert.rules import GaussianRule
+from fedcert.verify.attack import ProjectedGradient
+from fedcert.witness import Witness
+
+EVENTS = "projected"
+
+
+def certify_projected_directly(
+    laws: Sequence[Law],
+    rule: GaussianRule,
+    network: Network,
+    properties: Properties,
+    budget: int = TUPLES,
+    attack: ProjectedGradient | None = None,
+    track: Tracker = silent,
+) -> Certificate:
+    """L ≤ Pr(Θ_g ∈ S) ≤ U under the law of the deployed model, for each property.
+
+    Laws that are mixtures deploy a mixture over tuples of their components (`components.py`).
+
+    Args:
+        laws: the clients' posteriors, Gaussians or mixtures of them.
+        rule: the deployed rule.
+        network: f_θ.
+        properties: the properties to prove.
+        budget: the most bounds of tuples of components.
+        attack: finds the inputs that upper bounds speak of; the default one where None.
+        track: shows progress.
+    """
+    if len(laws) != rule.clients:
+        raise ShapeMismatch(f"laws of {len(laws)} clients, a rule for {rule.clients}")
+    require_gradual_underflow()
+    attack = attack or ProjectedGradient()
+
+    def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+        deployed = rule.pushforward(components)
+        lower, below = lower_bound(network, deployed, properties, track)
+        upper, above = upper_bound(network, deployed, properties, attack)
+        return (lower, upper), {**below, **prefixed("upper", above)}
+
+    (lower, upper), witness = bounded(laws, bound, budget, GOOD_ENOUGH)
+    return Certificate(Claim("direct", rule.name, EVENTS), lower, upper, witness)
+
+
+def certify_projected_locally(
+    laws: Sequence[Law], rule: str, network: Network, properties: Properties, track: Tracker = silent
+) -> Certificate:
+    """The mean over clients of the bounds of their own models, which are deployed nowhere.
+
+    One split for all, without a search: it is a figure to compare with.
+
+    Args:
+        laws: the clients' posteriors.
+        rule: the deployed rule's name, for the table; the bound does not depend on it.
+        network: f_θ.
+        properties: the properties to prove.
+        track: shows progress.
+    """
+    require_gradual_underflow()
+
+    def bound(laws: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+        layers = noisy_layers(network, laws[0])
+        split = uniform_split(layers, len(properties), STARTS[0])
+        found, choices = chosen_violation(layers, properties, split)
+        lower = complement(found.probability)
+        return (lower, torch.ones_like(lower)), choices
+
+    clients = [
+        bounded([law], bound, TUPLES, GOOD_ENOUGH) for law in track(laws, "certifying clients", len(laws))
+    ]
+    own = torch.stack([lower for (lower, _), _ in clients], dim=-1)
+    mean = Enclosure.exactly(own).mean().lower.clamp(min=0.0)
+    choices: dict[str, Tensor] = {}
+    for i, (_, witness) in enumerate(clients):
+        if witness is None:
+            return Certificate(Claim("local", rule, EVENTS), mean)
+        choices |= prefixed(f"client.{i}", witness.tensors)
+    return Certificate(Claim("local", rule, EVENTS), mean, None, Witness(choices))
+
+
+def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
+    """A lower bound of Pr(safe) from an upper bound of the probability of a violation."""
+    return (1 - Enclosure.exactly(violated)).lower.clamp(min=0.0)
+
+
+def lower_bound(
+    network: Network, law: DiagonalGaussian, properties: Properties, track: Tracker = silent
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
+
+    The least of three bounds, property by property: with the first hidden layer's law exact, and where
+    that proves little, with every ReLU a line and the noise at random or at fixed activations.
+    """
+    layers = noisy_layers(network, law)
+    _, split = least_violation(layers, properties, track)
+    found, choices = chosen_violation(layers, properties, split)
+    violated = found.probability
+    method = torch.full_like(violated, EXACT, dtype=torch.uint8)
+    open_ones = violated > GOOD_ENOUGH
+    if not open_ones.any():
+        return complement(violated), {"method": method, **choices}
+    chained, chain = least_chained_violation(Federation(layers, [layers]), properties[open_ones])
+    method[open_ones] = torch.where(chained < violated[open_ones], chain["method"], method[open_ones])
+    violated[open_ones] = torch.minimum(violated[open_ones], chained)
+    choices = {"method": method, **choices, **prefixed("chain", _spread_out(chain, open_ones))}
+    return complement(violated), choices
+
+
+def _spread_out(choices: Choices, chosen: Bool[Tensor, "P"]) -> Choices:
+    """Choices for some properties as choices for all, with zeros for the others."""
+    full = {name: tensor.new_zeros((len(chosen), *tensor.shape[1:])) for name, tensor in choices.items()}
+    for name, tensor in choices.items():
+        full[name][chosen] = tensor
+    return {name: tensor for name, tensor in full.items() if name != "method"}
+
+
+def upper_bound(
+    network: Network, law: DiagonalGaussian, properties: Properties, attack: ProjectedGradient
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """U ≥ Pr(safe), for one Gaussian law, and the choices behind it.
+
+    A network that violates one constraint r at one point x' of the region is unsafe. That it does not is a
+    violation of −(C f(x') + d)_r > 0, whose probability is bounded like any other; ties have none, since the
+    output biases have a density, unless C_r = 0, a constraint that d_r decides. x' is what an attack on
+    the mean network finds.
+    """
+    worst, _ = attack(network, law.loc.unsqueeze(0), properties)
+    lower, upper = properties.regions.lower, properties.regions.upper
+    points = torch.minimum(torch.maximum(worst[0].double(), lower), upper)
+    negated = Properties(Box.point(points), -properties.C, -properties.d)
+    layers = noisy_layers(network, law)
+    trivial = (properties.C == 0).all(-1)
+    bounds, choices = [], []
+    for start in STARTS:
+        split = uniform_split(layers, len(properties), start)
+        found, chosen = chosen_violation(layers, negated, split)
+        holds = torch.where(trivial, (properties.d >= 0).to(points.dtype), found.tails)
+        least, constraint = holds.min(-1)
+        bounds.append((Enclosure.exactly(least) + found.events).upper.clamp(max=1.0))
+        choices.append({"point": points, "constraint": constraint.int(), **chosen})
+        if (bounds[-1] == 1).all():  # nothing that an attack finds is a violation
+            break
+    return best_of(bounds, choices)

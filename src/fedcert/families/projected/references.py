@@ -1,0 +1,141 @@
+"""Where the noise of the layers beyond the first is taken: at random or at fixed activations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.families.projected.centre import conditional_deviation
+from fedcert.families.projected.layers import NoisyLayer
+from fedcert.families.projected.spread import Spread, noise_over, noise_over_inputs, read
+from fedcert.numerics.rounding import above, up
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """A hidden layer on its events: bounds over the region, and its law at the centre given those before.
+
+    Attributes:
+        lower: of the pre-activations, over the region.
+        upper: of the pre-activations, over the region.
+        mean: upper bounds of the conditional means at the centre.
+        deviation: upper bounds of the conditional deviations at the centre.
+        ceiling: crude bounds of the activations.
+        spread: how far the region moves the layer.
+    """
+
+    lower: Float64[Tensor, "P m"]
+    upper: Float64[Tensor, "P m"]
+    mean: Float64[Tensor, "P m"]
+    deviation: Float64[Tensor, "P m"]
+    ceiling: Float64[Tensor, "P m"]
+    spread: Spread
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """Where the noise of the layers beyond the first is taken."""
+
+    @property
+    def factor(self) -> float:
+        """What the tail of the noise exceeds the Gaussian one by, at most."""
+        ...
+
+    def deviation(
+        self,
+        noise: Float64[Tensor, "P R k"],
+        bias_noise: Float64[Tensor, "P R"],
+        before: Ranges,
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviation of a row's noise at the reference."""
+        ...
+
+    def lost(
+        self,
+        depth: int,
+        layers: Sequence[NoisyLayer],
+        radius: Float64[Tensor, "P p"],
+        before: Sequence[Ranges],
+        noise: Float64[Tensor, "P R k"],
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """Bounds of a row's noise between the reference and any point of the region."""
+        ...
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """h_ref = h(x_c), the random activations at the centre."""
+
+    @property
+    def factor(self) -> float:
+        """2, by the reflection principle."""
+        return 2.0
+
+    def deviation(
+        self,
+        noise: Float64[Tensor, "P R k"],
+        bias_noise: Float64[Tensor, "P R"],
+        before: Ranges,
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """√(Σ_k r_k² h_k² + r_b²), on an event of concentration."""
+        return conditional_deviation(noise, bias_noise, before.mean, before.deviation, u)
+
+    def lost(
+        self,
+        depth: int,
+        layers: Sequence[NoisyLayer],
+        radius: Float64[Tensor, "P p"],
+        before: Sequence[Ranges],
+        noise: Float64[Tensor, "P R k"],
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """sup_x |N·(h(x) − h(x_c))|: only the input region drives it."""
+        return noise_over(read(depth, layers, radius, [own.spread for own in before]), noise, u)
+
+
+@dataclass(frozen=True)
+class Static:
+    """h_ref = c, the centre of the activations' range."""
+
+    @property
+    def factor(self) -> float:
+        """1: the sum is Gaussian."""
+        return 1.0
+
+    def deviation(
+        self,
+        noise: Float64[Tensor, "P R k"],
+        bias_noise: Float64[Tensor, "P R"],
+        before: Ranges,
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """√(Σ_k r_k² c_k² + r_b²)."""
+        centre, _ = self.middle(before)
+        at = noise * centre.unsqueeze(-2)
+        square = (at * at).sum(-1) + bias_noise * bias_noise
+        return up(above(square, noise.shape[-1] + 4).sqrt())
+
+    def lost(
+        self,
+        depth: int,
+        layers: Sequence[NoisyLayer],
+        radius: Float64[Tensor, "P p"],
+        before: Sequence[Ranges],
+        noise: Float64[Tensor, "P R k"],
+        u: Float64[Tensor, "P"],
+    ) -> Float64[Tensor, "P R"]:
+        """Σ_k |N_k| ρ_k for |h_k(x) − c_k| ≤ ρ_k."""
+        _, half = self.middle(before[depth - 1])
+        return noise_over_inputs(half, noise, u)
+
+    def middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
+        """c, and ρ so that |h_k(x) − c_k| ≤ ρ_k."""
+        low, high = before.lower.clamp(min=0.0), before.upper.clamp(min=0.0)
+        centre = (low + high) / 2
+        return centre, up(torch.maximum(high - centre, centre - low))

@@ -1,0 +1,86 @@
+"""Lines instead of a ReLU, in a backward pass."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.numerics.rounding import SMALLEST_NORMAL, above, rounding_error, up
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines around the ReLUs of a layer: below·a ≤ relu(a) ≤ slope·a + height for all a within bounds.
+
+    Any slopes in [0, 1] will do for a neuron of unknown sign, with height ≥ max(−slope·l, (1 − slope)·u, 0):
+    the ends of a convex function. A neuron that is known to be active or inactive is its own line, and needs
+    only one of its bounds.
+
+    Attributes:
+        lower: l, of the pre-activations.
+        upper: u.
+        below: slope of the line below, through the origin.
+        slope: slope of the line above.
+        height: of the line above at 0.
+    """
+
+    lower: Float64[Tensor, "P k"]
+    upper: Float64[Tensor, "P k"]
+    below: Float64[Tensor, "P k"]
+    slope: Float64[Tensor, "P k"]
+    height: Float64[Tensor, "P k"]
+
+    @classmethod
+    def of(
+        cls,
+        lower: Float64[Tensor, "P k"],
+        upper: Float64[Tensor, "P k"],
+        tilt: Float64[Tensor, "P"] | None = None,
+    ) -> "Lines":
+        """The chord above; below it, relu(a) ≥ a where ρ u > −l and relu(a) ≥ 0 elsewhere.
+
+        Args:
+            lower: l.
+            upper: u.
+            tilt: ρ; 1 encloses the smallest area, and is what None stands for.
+        """
+        weighed = upper if tilt is None else upper * tilt.unsqueeze(-1)
+        below = ((lower >= 0) | ((upper > 0) & (weighed > -lower))).to(lower.dtype)
+        chord = upper / (upper - lower)
+        slope = torch.where(lower >= 0, 1.0, torch.where(upper <= 0, 0.0, chord)).clamp(0, 1)
+        height = torch.maximum(up(-slope * lower), up(up(1 - slope) * upper)).clamp(min=0.0)
+        stable = (lower >= 0) | (upper <= 0)
+        return cls(lower, upper, below, slope, torch.where(stable, 0.0, height))
+
+    @property
+    def widest(self) -> Float64[Tensor, "P k"]:
+        """max(|l|, |u|) for a neuron of unknown sign, 0 for any other."""
+        stable = (self.lower >= 0) | (self.upper <= 0)
+        return torch.where(stable, 0.0, torch.maximum(self.lower.abs(), self.upper.abs()))
+
+
+def through_relu(
+    coefficient: Float64[Tensor, "P R k"],
+    error: Float64[Tensor, "P R k"],
+    lines: Lines,
+    ceiling: Float64[Tensor, "P k"],
+) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+    """Rows B, a constant c ≤ 0 and an error e such that A*·relu(a) ≥ B·a + c − e for all a within bounds.
+
+    By the sign of A, the line below or the line above.
+
+    Args:
+        coefficient: A.
+        error: bound of |A* − A| for the exact coefficients A*.
+        lines: below and above the ReLUs.
+        ceiling: bounds of relu(a).
+    """
+    below, slope, height = (part.unsqueeze(-2) for part in (lines.below, lines.slope, lines.height))
+    rising, falling = coefficient.clamp(min=0.0), coefficient.clamp(max=0.0)
+    constant = (falling * height).sum(-1)
+    rounded = (falling.abs() * slope + SMALLEST_NORMAL) * lines.widest.unsqueeze(-2)  # it may underflow
+    terms = slope.shape[-1] + 4
+    inexact = (error * ceiling.unsqueeze(-2)).sum(-1)
+    charge = inexact + rounding_error(8, rounded.sum(-1)) + rounding_error(terms, constant.abs())
+    return rising * below + falling * slope, constant, above(charge, terms)

@@ -1,0 +1,148 @@
+"""The choice of failure probabilities and slopes, for each property: any choice is sound, so try several."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from fedcert.families.projected.bound import Split, Violation, violation
+from fedcert.families.projected.layers import NoisyLayer
+from fedcert.model.properties import Properties
+from fedcert.progress import Tracker, silent
+
+STARTS = ((3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9))
+"""Failure probabilities of a range, a movement and a deviation to begin with."""
+FACTORS = {"ranges": (10.0, 0.1), "movement": (10.0, 0.1), "deviation": (10.0, 0.1), "tilt": (1.25, 0.8)}
+"""By which each coordinate is changed in turn, as long as that helps."""
+GOOD_ENOUGH = 1e-3
+"""A violation less probable than this is not worth a search."""
+SMALL = 5e-5
+"""A violation less probable than this is not worth another start."""
+ELEMENTS = 2**22  # numbers in the largest tensor: bounds the memory
+
+Coordinate = tuple[str, int]
+
+
+def least_violation(
+    layers: Sequence[NoisyLayer], properties: Properties, track: Tracker = silent
+) -> tuple[Violation, Split]:
+    """The least bound found for each property, and the split that gave it.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        track: shows progress.
+    """
+    found = [
+        _search(layers, properties[part]) for part in track(list(parts(layers, len(properties))), "projected")
+    ]
+    violations, splits = zip(*found, strict=True)
+    return (
+        Violation(torch.cat([v.tails for v in violations]), torch.cat([v.events for v in violations])),
+        Split(*map(torch.cat, zip(*map(_tensors, splits), strict=True))),
+    )
+
+
+def parts(layers: Sequence[NoisyLayer], count: int) -> Iterator[slice]:
+    """Slices of the properties that bound the memory."""
+    widest = max([2 * layer.outputs * layer.weight.shape[-1] for layer in layers[1:-1]] or [1])
+    size = max(1, ELEMENTS // widest)
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Violation, Split]:
+    """Coordinate descent from the best start, for those properties that can gain by it."""
+    best, split = _start(layers, properties, STARTS[-1])
+    for start in STARTS[:-1]:
+        worth = best.probability > SMALL
+        if worth.any():
+            best, split = _better((best, split), _start(layers, properties[worth], start), worth)
+    for coordinate in coordinates(len(layers)):
+        for factor in FACTORS[coordinate[0]]:
+            worth = best.probability > GOOD_ENOUGH
+            while worth.any():
+                candidate = _changed(split.of(worth), coordinate, factor)
+                tried = violation(layers, properties[worth], candidate), candidate
+                before = best.probability
+                best, split = _better((best, split), tried, worth)
+                worth = worth & (best.probability < before)
+    return best, split
+
+
+def coordinates(layers: int) -> list[Coordinate]:
+    """The parts of a split that a network of so many layers depends on, field and column.
+
+    The first hidden layer is not relaxed, and its law is known: it has neither slopes nor deviations.
+    """
+    deep = range(1, layers) if layers > 2 else range(0)
+    return [
+        *(("ranges", place) for place in range(layers - 1)),
+        *(("movement", place) for place in range(layers)),
+        *(("deviation", place) for place in deep),
+        *(("tilt", place) for place in deep[:-1]),
+    ]
+
+
+def uniform_split(layers: Sequence[NoisyLayer], properties: int, start: tuple[float, float, float]) -> Split:
+    """The same failure probabilities for all properties and layers.
+
+    Args:
+        layers: the network.
+        properties: the number of properties.
+        start: of a range, a movement and a deviation.
+    """
+    hidden, like = max(1, len(layers) - 1), layers[0].bias
+    ranges, movement, deviation = start
+    return Split(
+        like.new_full((properties, hidden), ranges),
+        like.new_full((properties, len(layers)), movement),
+        like.new_full((properties, len(layers)), deviation),
+        like.new_ones((properties, hidden)),
+    )
+
+
+def _start(
+    layers: Sequence[NoisyLayer], properties: Properties, start: tuple[float, float, float]
+) -> tuple[Violation, Split]:
+    """One split for all properties, and what it gives."""
+    split = uniform_split(layers, len(properties), start)
+    return violation(layers, properties, split), split
+
+
+def _changed(split: Split, coordinate: Coordinate, factor: float) -> Split:
+    """The split with one coordinate changed, within what is of any use."""
+    name, place = coordinate
+    least, most = (1e-3, 1e3) if name == "tilt" else (1e-15, 1e-2)
+    changed = getattr(split, name).clone()
+    changed[:, place] = (changed[:, place] * factor).clamp(least, most)
+    return replace(split, **{name: changed})
+
+
+def _tensors(split: Split) -> list[Float64[Tensor, "P k"]]:
+    """The tensors of a split, in order."""
+    return [getattr(split, field.name) for field in fields(split)]
+
+
+def _better(
+    old: tuple[Violation, Split], new: tuple[Violation, Split], chosen: Bool[Tensor, "P"] | None = None
+) -> tuple[Violation, Split]:
+    """The better of two, property by property; the new one may speak of some properties only."""
+    (violations, splits), (tried, candidates) = old, new
+    if chosen is None:
+        chosen = torch.ones_like(violations.events, dtype=torch.bool)
+    wins = chosen.clone()
+    improved = tried.probability < violations.probability[chosen]
+    wins[chosen] = improved
+
+    def merged(before: Float64[Tensor, "P *rest"], after: Float64[Tensor, "Q *rest"]) -> Tensor:
+        result = before.clone()
+        result[wins] = after[improved]
+        return result
+
+    return (
+        Violation(merged(violations.tails, tried.tails), merged(violations.events, tried.events)),
+        Split(*map(merged, _tensors(splits), _tensors(candidates))),
+    )

@@ -1,0 +1,1 @@
+"""The federation in one process: clients, server, acceptance of messages, estimates."""

@@ -1,0 +1,1 @@
+"""What is verified: networks of layers, and properties of them."""

@@ -1,0 +1,1 @@
+"""Real numbers on a computer: rounding, enclosures, the normal distribution, boxes."""

@@ -1,0 +1,100 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedcert.app.grid.preset import Grid, Study, load_grid, parse_grid, presets
+from fedcert.errors import InvalidConfig
+
+
+def settings(grid: Grid, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(getattr(job.config, name) for name in names) for job in grid.jobs()]
+
+
+def test_a_study_is_the_product_of_its_lists() -> None:
+    grid = parse_grid({"study": [{"clients": 4, "over": {"hidden": [[8], [4, 4]], "seed": [0, 1]}}]})
+    expected = [(4, (8,), 0), (4, (8,), 1), (4, (4, 4), 0), (4, (4, 4), 1)]
+    assert settings(grid, "clients", "hidden", "seed") == expected
+
+
+def test_a_study_goes_before_the_shared_settings_and_overrides_before_both() -> None:
+    grid = parse_grid({"settings": {"mc-samples": 7, "clients": 9}, "study": [{"clients": 2}]})
+    assert settings(grid, "mc_samples", "clients") == [(7, 2)]
+    (job,) = grid.jobs({"clients": 5})
+    assert job.config.clients == 5
+
+
+def test_a_run_of_two_studies_is_one_job() -> None:
+    studies = [{"over": {"clients": [2, 3]}}, {"over": {"seed": [0, 1]}, "clients": 3}]
+    assert settings(parse_grid({"study": studies}), "clients", "seed") == [(2, 0), (3, 0), (3, 1)]
+
+
+def test_seeds_repeat_everything() -> None:
+    grid = Grid("", (Study({}, {"clients": [2, 3]}),))
+    assert [(job.config.clients, job.config.seed) for job in grid.jobs(seeds=2)] == [
+        *[(2, 0), (3, 0)],
+        *[(2, 1), (3, 1)],
+    ]
+
+
+def test_the_paper_has_162_federations_at_two_scales() -> None:
+    jobs = load_grid("paper").jobs()
+    paper = [job for job in jobs if job.config.train_examples == 12_000 and job.config.screen]
+    at_scale = [job for job in paper if job.config.scale == 1e-5]
+    wide = [job for job in at_scale if job.config.hidden != (64,)]
+    assert len({job.training for job in paper}) == 162
+    assert {len(job.config.events) for job in paper} == {3}
+    assert len(wide) == 2 * 2 * 3 * 9
+    assert max(job.config.clients for job in jobs) == 1000
+
+
+def test_the_papers_protocol_table() -> None:
+    config = load_grid("paper").jobs()[0].config
+    training = config.training
+    assert (config.train_examples, config.test_examples, config.properties) == (12_000, 2_000, 50)
+    assert (training.epochs, training.batch_size) == (5, 128)
+    assert (training.learning_rate, training.kl_coefficient, config.scale) == (1e-3, 1e-4, 1e-5)
+    assert (config.epsilon, config.margin, config.centers, config.cells) == (1e-3, 0.0, 200, 8)
+    assert (config.gamma, config.budget) == ((3, 4, 5, 6, 7), 20_000)
+    assert (config.mc_samples, config.aggregate_samples) == (300, 3_000)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_is_a_grid(name: str) -> None:
+    assert load_grid(name).jobs()
+
+
+def test_a_grid_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[[study]]\nover.clients = [2, 7]\n", encoding="utf-8")
+    assert settings(load_grid(str(file)), "clients") == [(2,), (7,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[study]]\nover.clients = 3", "over"),
+        ("[[study]]\nover.clients = []", "over"),
+        ("study = 3", "studies"),
+        ("title = 3", "title"),
+        ("sets = 3", "sets"),
+        ("[", "mine.toml"),
+    ],
+)
+def test_a_malformed_grid_is_refused_by_name(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidConfig, match=problem):
+        load_grid(str(file))
+
+
+@pytest.mark.parametrize("study", [{"colour": 1}, {"over": {"clients": [2, 0]}}])
+def test_a_setting_that_makes_no_sense_is_refused(study: dict[str, Any]) -> None:
+    with pytest.raises(InvalidConfig, match=next(iter(study.get("over", study)))):
+        parse_grid({"study": [study]}).jobs()
+
+
+@pytest.mark.parametrize("preset", ["no-such-preset", "missing.toml"])
+def test_an_unknown_preset_is_refused(preset: str) -> None:
+    with pytest.raises(InvalidConfig, match=preset):
+        load_grid(preset)

@@ -1,0 +1,160 @@
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from report_samples import HOSTILE, files, job, picture, result, table
+
+from fedcert.app.report.job import Job
+from fedcert.app.report.page import grid_page, inline_svg, run_page
+from fedcert.app.run import RunResult
+from fedcert.certificate import Certificate, percent_down, percent_up
+
+COMMAND = "fedcert grid --preset paper --out grid"
+
+
+class Page(HTMLParser):
+    """The tags, attributes and visible text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attributes]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def rendered(run: RunResult) -> str:
+    return run_page(*files(run))
+
+
+def grid() -> str:
+    jobs = [job(seed=seed, scale=scale) for seed in (0, 1) for scale in ("learned", 1e-5)]
+    return grid_page(jobs, [table()], [picture("one"), picture("two")], COMMAND)
+
+
+@pytest.mark.parametrize("html", [rendered(result()), grid()], ids=["run", "grid"])
+def test_the_page_loads_nothing_from_elsewhere(html: str) -> None:
+    page = Page(html)
+    loads = {"src", "srcset", "href", "xlink:href", "data", "action", "poster"}
+    assert all(value.startswith(("#", "data:")) for name, value in page.attributes if name in loads)
+    assert not {"iframe", "object", "embed", "base"} & set(page.tags)
+    assert "@import" not in html
+    assert re.findall(r"url\(\s*['\"]?[^#'\"\s]", html) == []
+    assert "default-src 'none'" in html
+
+
+def test_the_page_shows_the_bounds_the_estimates_and_the_accuracy() -> None:
+    run, page = result(), Page(rendered(result()))
+    for certificate, _ in run.certificates:
+        assert percent_down(certificate.mean_lower).removesuffix(" %") in page.text
+        if certificate.mean_upper is not None:
+            assert percent_up(certificate.mean_upper) in page.text
+    for estimate in run.estimates:
+        assert f"{100 * estimate.value:.2f}" in page.text
+        assert all(f"{100 * limit:.2f}" in page.text for limit in estimate.confidence_interval())
+    assert f"{100 * run.accuracy['fedavg']:.1f} %" in page.text
+    assert "1 of 2" in page.text  # attacks
+
+
+def test_the_page_follows_the_results() -> None:
+    run = result()
+    claim = run.certificates[0][0].claim
+    other_bound = [(Certificate(claim, torch.tensor([0.1, 0.2]).double()), 0.5), *run.certificates[1:]]
+    assert rendered(replace(run, certificates=other_bound)) != rendered(run)
+    assert rendered(replace(run, histograms=run.histograms.flip(0))) != rendered(run)
+    assert rendered(replace(run, attacked=~run.attacked)) != rendered(run)
+    assert rendered(run) == rendered(run)
+
+
+def test_what_only_the_clients_know_is_left_out() -> None:
+    page = Page(rendered(replace(result(), histograms=None)))
+    assert "Label histogram" not in page.text
+    assert "fedcert certify --messages messages --config result.json" in page.text
+
+
+def test_a_rule_of_which_nothing_is_proven_is_reported_as_such() -> None:
+    assert "Nothing is proven" in Page(rendered(unproven())).text
+
+
+def test_a_run_without_claims_has_a_page_of_everything_else() -> None:
+    run = replace(result(), certificates=[])
+    text = Page(rendered(run)).text
+    assert "Nothing is proven" in text
+    assert "1 of 2" in text  # attacks
+    assert "</html>" in grid_page([Job(*files(run)), job(seed=1)], [], [], "")
+
+
+def unproven() -> RunResult:
+    """A median has no projected events but local ones; its neighbours have."""
+    run = result(rule="median")
+    return replace(run, accuracy=run.accuracy | {"median": 0.5})
+
+
+def poisoned(value: Any) -> Any:
+    """What was read from a hostile file: every text in it does harm if it can."""
+    if isinstance(value, dict):
+        return {key: poisoned(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [poisoned(each) for each in value]
+    return f"{value}{HOSTILE}" if isinstance(value, str) and value != "local" else value
+
+
+def test_hostile_text_stays_text() -> None:
+    summary, properties = files(result(data_dir=Path("data"), refused={"file": "reason"}))
+    calm = Page(run_page(summary, properties))
+    html = run_page(poisoned(summary), poisoned(properties))
+    page = Page(html)
+    assert html.count("<script") == 1
+    assert set(page.tags) == set(calm.tags)
+    assert not any(name.startswith("on") for name, _ in page.attributes)
+    assert "client-0<script>alert(1)" in page.text
+
+
+def test_hostile_text_in_a_grid_stays_text() -> None:
+    calm = job("link", seed=1)
+    hostile = Job(poisoned(calm.summary), poisoned(list(calm.properties)), HOSTILE)
+    pages = [Page(grid_page([each], [], [], command)) for each, command in ((calm, ""), (hostile, HOSTILE))]
+    assert set(pages[1].tags) <= set(pages[0].tags)
+    assert not any(name.startswith("on") for name, _ in pages[1].attributes)
+
+
+@pytest.mark.parametrize("rule", ["fedavg", "pog"])
+def test_the_page_holds_the_configuration_that_repeats_the_run(rule: str) -> None:
+    page = Page(rendered(result(rule=rule, seed=12345)))
+    assert '"seed": 12345' in page.text
+    assert f'"rule": "{rule}"' in page.text
+    assert "fedcert run --config result.json" in page.text
+
+
+def test_the_page_of_a_grid_shows_every_table_every_picture_and_the_command() -> None:
+    page = Page(grid())
+    assert all(text in page.text for text in ("A sample", "99.0 ± 0.5", "Figure one", "Figure two", COMMAND))
+    assert page.tags.count("svg") == 2
+    assert '"scale": ' not in page.text  # it varies
+
+
+def test_pictures_do_not_share_identifiers() -> None:
+    one, two = (set(re.findall(r'\bid="([^"]+)"', inline_svg(picture(name)))) for name in ("one", "two"))
+    assert one
+    assert not one & two
+    svg = inline_svg(picture("one"))
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    assert used <= set(re.findall(r'\bid="([^"]+)"', svg))
+
+
+def test_a_page_of_many_jobs_stays_small() -> None:
+    jobs = [job(f"jobs/{seed}/report.html", seed=seed) for seed in range(30)]
+    few, many = (len(grid_page(each, [], [], COMMAND)) for each in (jobs[:25], jobs))
+    assert (many - few) / 5 < 2_000

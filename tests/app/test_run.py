@@ -1,0 +1,216 @@
+from typing import Any
+
+import pytest
+import torch
+
+from fedcert.app.config import RunConfig
+from fedcert.app.run import RunResult, run
+from fedcert.errors import DataError, InvalidConfig, InvalidWeights
+from fedcert.federation.server import RuleName, deployed_rule
+from fedcert.model.network import mlp
+
+TINY: dict[str, Any] = {
+    "train_examples": 400,
+    "test_examples": 80,
+    "clients": 2,
+    "hidden": (8,),
+    "weights": "size",
+    "scale": 1e-5,
+    "training": {"epochs": 4, "batch_size": 64, "learning_rate": 0.03},
+    "properties": 4,
+    "gamma": (3.0, 5.0),
+    "centers": 5,
+    "cells": 2,
+    "mc_samples": 20,
+    "attack_samples": 20,
+    "aggregate_samples": 30,
+}
+
+
+def tiny(**changes: Any) -> RunResult:
+    return run(RunConfig(**TINY | changes))
+
+
+@pytest.fixture(scope="module", params=["fedavg", "pog"])
+def result(request: pytest.FixtureRequest) -> RunResult:
+    return tiny(rule=request.param)
+
+
+def numbers(result: RunResult) -> dict[str, Any]:
+    """All that a run found, but for the time it took."""
+    return {
+        "accuracy": result.accuracy,
+        "certificates": [
+            (c.claim, c.lower.tolist(), None if c.upper is None else c.upper.tolist())
+            for c, _ in result.certificates
+        ],
+        "estimates": [(e.name, e.rule, e.successes.tolist(), e.samples) for e in result.estimates],
+        "messages": [
+            (m.client, m.examples, m.law.loc.tolist(), m.law.scale.tolist(), m.cells.log_mass.tolist())
+            for m in result.messages
+        ],
+        "inputs": (result.inputs.x.tolist(), result.inputs.label.tolist()),
+        "histograms": result.histograms.tolist(),
+    }
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
+    first, again, other = numbers(tiny()), numbers(tiny()), numbers(tiny(seed=1))
+    assert first == again
+    for part, content in first.items():
+        assert other[part] != content or part in ("accuracy", "estimates")
+
+
+def test_a_run_certifies_the_deployed_rule_in_three_ways_and_the_other_directly(result: RunResult) -> None:
+    rule = result.config.rule
+    (other,) = {"fedavg", "pog"} - {rule}
+    claims = [(c.claim.events, c.claim.kind, c.claim.rule) for c, _ in result.certificates]
+    kinds = [("local", rule), ("transported", rule), ("direct", rule), ("direct", other)]
+    assert claims == [(family, *kind) for family in ("paper-box", "box", "projected") for kind in kinds]
+    with_upper = [c.claim for c, _ in result.certificates if c.upper is not None]
+    assert [(claim.events, claim.kind) for claim in with_upper] == [("projected", "direct")] * 2
+    assert all(len(c.lower) == result.config.properties for c, _ in result.certificates)
+    assert all(seconds > 0 for _, seconds in result.certificates)
+
+
+def test_a_run_estimates_every_rule_and_samples_clients_for_the_deployed_one(result: RunResult) -> None:
+    estimates = {(e.name, e.rule): e.samples for e in result.estimates}
+    assert estimates == {
+        ("mc-ibp", "fedavg"): result.config.mc_samples,
+        ("mc-ibp", "pog"): result.config.mc_samples,
+        ("attack-survival", "fedavg"): result.config.attack_samples,
+        ("attack-survival", "pog"): result.config.attack_samples,
+        ("aggregated-sampling", result.config.rule): result.config.aggregate_samples,
+    }
+    assert len(result.estimates) == len(estimates)
+
+
+def test_something_is_certified_and_no_certificate_contradicts_the_samples(result: RunResult) -> None:
+    limits = {(e.name, e.rule): e.confidence_interval(1 - 1e-9) for e in result.estimates}
+    for certificate, _ in result.certificates:
+        claim = certificate.claim
+        assert certificate.mean_lower > 0
+        if claim.kind != "local":
+            proven = "mc-ibp" if claim.events == "paper-box" else "attack-survival"
+            assert certificate.mean_lower <= limits[proven, claim.rule][1]
+        if certificate.mean_upper is not None:
+            assert certificate.mean_upper >= limits["mc-ibp", claim.rule][0]
+
+
+def test_at_the_learned_scale_projections_certify_more_than_boxes() -> None:
+    result = tiny(scale="learned")
+    bounds = {(c.claim.events, c.claim.kind, c.claim.rule): c for c, _ in result.certificates}
+    for rule in ("fedavg", "pog"):
+        assert bounds["paper-box", "direct", rule].mean_lower < 1e-6
+        assert bounds["projected", "direct", rule].mean_lower > bounds["box", "direct", rule].mean_lower
+    transported = bounds["projected", "transported", "fedavg"].lower
+    upper = bounds["projected", "direct", "fedavg"].upper
+    assert upper is not None
+    assert (transported <= upper).all()
+
+
+def test_the_properties_are_inputs_that_the_deployed_model_classifies_correctly(result: RunResult) -> None:
+    laws = [message.law for message in result.messages]
+    rule = deployed_rule(result.config.rule, laws, [m.examples for m in result.messages], "size")
+    network = mlp(64, *result.config.hidden, 10)
+    predicted = network(rule([law.loc for law in laws]), result.inputs.x).argmax(-1)
+    assert len(result.inputs) == result.config.properties
+    assert torch.equal(predicted, result.inputs.label)
+
+
+def test_the_clients_hold_all_training_examples_between_them(result: RunResult) -> None:
+    examples = [message.examples for message in result.messages]
+    assert examples == result.histograms.sum(1).tolist()
+    assert sum(examples) == result.config.train_examples
+    assert [message.client for message in result.messages] == ["client-0", "client-1"]
+
+
+def test_every_stage_is_timed(result: RunResult) -> None:
+    stages = {"data", "training", "properties", "messages", "certification", "estimates"}
+    assert set(result.timings) == stages
+    assert all(seconds >= 0 for seconds in result.timings.values())
+
+
+def test_the_posterior_scale_is_the_configured_one_or_learned() -> None:
+    fixed, learned = (tiny(scale=scale, screen=False, events="box") for scale in (1e-3, "learned"))
+    for message, other in zip(fixed.messages, learned.messages, strict=True):
+        assert (message.law.scale == 1e-3).all()
+        assert len(other.law.scale.unique()) > 1
+        assert torch.equal(message.law.loc, other.law.loc)
+
+
+def test_where_nothing_can_be_proven_the_bounds_are_zero() -> None:
+    result = tiny(epsilon=1.0)
+    assert all(len(message.cells) == 0 for message in result.messages)
+    for certificate, _ in result.certificates:
+        assert certificate.mean_lower == 0
+        assert certificate.upper is None or certificate.mean_upper == pytest.approx(0, abs=1e-6)
+
+
+def test_without_screening_the_cells_serve_every_property() -> None:
+    screened, unscreened = (tiny(screen=screen, events="paper-box") for screen in (True, False))
+    assert all(len(message.cells.member) == TINY["properties"] for message in screened.messages)
+    assert all(len(message.cells.member) == 1 for message in unscreened.messages)
+
+
+@pytest.mark.parametrize("rule", ["fedavg", "pog"])
+def test_equal_laws_have_equal_direct_certificates(rule: RuleName) -> None:
+    """With one scale for all clients and uniform weights, both rules are the plain mean."""
+    result = tiny(rule=rule, weights="uniform")
+    direct = {(c.claim.events, c.claim.rule): c for c, _ in result.certificates if c.claim.kind == "direct"}
+    for events in ("paper-box", "box", "projected"):
+        fedavg, pog = (direct[events, name] for name in ("fedavg", "pog"))
+        assert torch.allclose(fedavg.lower, pog.lower, rtol=0, atol=1e-9)
+        if fedavg.upper is not None and pog.upper is not None:
+            assert torch.allclose(fedavg.upper, pog.upper, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"properties": 81}, "fewer properties"),
+        ({"clients": 500}, "fewer clients"),
+    ],
+)
+def test_more_than_the_data_can_give_is_an_error_that_says_what_to_change(
+    change: dict[str, int], problem: str
+) -> None:
+    with pytest.raises(DataError, match=problem):
+        tiny(**change)
+
+
+@pytest.mark.parametrize("rule", ["median", "trimmed-mean", "server-step"])
+def test_every_rule_can_be_deployed(rule: str) -> None:
+    """Rules without a closed-form law have no direct claim of their own; fedavg and pog always have."""
+    result = tiny(rule=rule, clients=3, events=("box", "projected"))
+    claims = [(c.claim.events, c.claim.kind, c.claim.rule) for c, _ in result.certificates]
+    linear = rule == "server-step"
+    direct = [("direct", rule)] * linear + [("direct", "fedavg"), ("direct", "pog")]
+    boxes = [("local", rule), ("transported", rule), *direct]
+    projected = [("local", rule), *[("transported", rule)] * linear, *direct]
+    assert claims == [("box", *c) for c in boxes] + [("projected", *c) for c in projected]
+    assert {e.rule for e in result.estimates if e.name == "attack-survival"} == {name for _, name in direct}
+    transported = result.certificates[1][0]
+    assert transported.mean_lower > 0.5
+    assert {e.rule for e in result.estimates if e.name == "aggregated-sampling"} == {rule}
+    assert all(len(message.cells) == 0 for message in result.messages)
+
+
+def test_explicit_weights_may_be_negative_in_a_linear_rule_only() -> None:
+    result = tiny(rule="linear", weights=(0.8, 0.5, -0.3), clients=3, events=("box", "projected"))
+    claims = [(c.claim.events, c.claim.kind, c.claim.rule) for c, _ in result.certificates]
+    for events in ("box", "projected"):
+        assert (events, "transported", "linear") in claims
+        assert (events, "direct", "linear") in claims
+    with pytest.raises(InvalidWeights, match="negative"):
+        tiny(rule="fedavg", weights=(0.8, 0.5, -0.3), clients=3)
+    with pytest.raises(InvalidConfig, match="one weight a client"):
+        tiny(rule="linear", weights=(0.5, 0.5), clients=3)
+
+
+def test_boxes_do_not_collapse_where_the_papers_cells_do() -> None:
+    """Skewed clients: screening leaves the paper's tuples without cells, though the average is safe."""
+    result = tiny(clients=4, concentration=0.3, properties=8, events=("paper-box", "box"))
+    lower = {(c.claim.events, c.claim.kind): c.mean_lower for c, _ in result.certificates}
+    assert lower["box", "transported"] > lower["paper-box", "transported"] + 0.3
+    assert lower["box", "transported"] > 0.97 * lower["box", "direct"]

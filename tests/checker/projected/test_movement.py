@@ -1,0 +1,106 @@
+"""Movement in balls: formulas by hand, and the fast path's numbers, which must be a hair wider."""
+
+import numpy as np
+import pytest
+from agreement import Both, both, upper_bound
+from balls import array, between
+from flint import arb
+
+from fedcert.families.projected import spread as fast
+from fedcert_check.balls import exact
+from fedcert_check.projected.layers import unit
+from fedcert_check.projected.movement import (
+    Moved,
+    movement,
+    movement_of_inputs,
+    noise_over,
+    noise_over_inputs,
+    read,
+    smaller,
+    still,
+)
+
+
+def test_a_neuron_moves_by_its_sign() -> None:
+    moved = Moved(array(1, 2, 4), np.array([1, -1, 0], dtype=np.int8))
+    assert moved.theta.tolist() == [1, 0, 0.5]
+    assert moved.activations.tolist() == [1, 0, 4]
+    assert moved.unknown.tolist() == [0, 0, 2]
+
+
+def test_noise_over_inputs_is_its_formula() -> None:
+    (found,) = noise_over_inputs(array(3, 4), exact(np.array([[1.0, 2.0]])), arb(5))
+    assert found.overlaps((2 / arb.pi()).sqrt() * 11 + 5 * arb(9 + 64).sqrt())
+
+
+def test_only_a_single_input_is_still() -> None:
+    assert still(array(0, 0))
+    assert not still(array(0, 1e-300))
+    assert not still(array(0, between(-1, 1)))
+    assert not still(array(arb("nan"), 0))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(arb("nan"), arb(1)), (arb(1), arb("nan")), (arb(1), arb("inf")), (arb(2), between(-3, 5))]
+)
+def test_the_smaller_bound_is_one_of_the_two_and_no_nan_where_one_would_be_missed(a: arb, b: arb) -> None:
+    (found,) = smaller(array(a), array(b))
+    assert found is a or found is b
+    assert not (found.is_finite() and not (a.upper() >= found.upper() or b.upper() >= found.upper()))
+
+
+def test_a_network_of_one_layer_moves_by_its_rows_and_their_noise() -> None:
+    pair = both(1, 1)
+    layer, radius = pair.layers[0], pair.region.radius
+    W = np.array(layer.mean.entries(), dtype=object).reshape(layer.outputs, -1)
+    S = np.array([v.sqrt() for v in layer.variance.entries()], dtype=object).reshape(W.shape)
+    for found, weights, scales in zip(
+        movement(unit(len(W)), pair.layers, radius, (), arb(3)), W, S, strict=True
+    ):
+        widths = [s * r for s, r in zip(scales, radius, strict=True)]
+        certain = sum((abs(w) * r for w, r in zip(weights, radius, strict=True)), arb(0))
+        noise = (2 / arb.pi()).sqrt() * sum(widths, arb(0)) + 3 * sum((v * v for v in widths), arb(0)).sqrt()
+        assert found.overlaps(certain + noise)
+        assert float(found.rad()) < 1e-15 * float(found.mid())
+
+
+def moved_alike(pair: Both) -> list[Moved]:
+    """The fast path's movement of each hidden layer, in balls."""
+    return [
+        Moved(exact(own.radius[0].numpy()), (2 * own.slope[0].numpy() - 1).astype(np.int8))
+        for own in pair.spreads
+    ]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_movement_is_that_of_the_fast_path(seed: int, depth: int) -> None:
+    pair = both(seed, depth)
+    moved = moved_alike(pair)
+    u = arb(pair.u.item())
+    found = movement(pair.region.C, pair.layers, pair.region.radius, moved, u)
+    upper_bound(
+        found, fast.movement(pair.properties.C, pair.fast_layers, pair.radius, pair.spreads, pair.u)[0]
+    )
+    first = unit(pair.layers[0].outputs)
+    rows = pair.unit(0)
+    upper_bound(
+        movement_of_inputs(first, pair.layers[0], pair.region.radius, u),
+        fast.movement_of_inputs(rows, pair.fast_layers[0], pair.radius, pair.u)[0],
+    )
+    for place in range(1, depth):
+        rows = pair.unit(place)
+        noise, _ = pair.layers[place].deviations(unit(pair.layers[place].outputs))
+        own = pair.fast_layers[place].deviations(rows)[0]
+        for mine, theirs in zip(noise, own[0], strict=True):
+            upper_bound(mine, theirs)
+        upper_bound(
+            noise_over(read(place, pair.layers, pair.region.radius, moved), noise, u),
+            fast.noise_over(fast.read(place, pair.fast_layers, pair.radius, pair.spreads), own, pair.u)[0],
+        )
+
+
+def test_nothing_moves_from_a_single_input() -> None:
+    pair = both(0, 3, radius=0.0)
+    moved = [Moved(v.radius * 0, v.sign) for v in moved_alike(pair)]
+    assert all(v == 0 for v in movement(pair.region.C, pair.layers, pair.region.radius, moved, arb(9)))
