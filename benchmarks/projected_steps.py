@@ -18,18 +18,20 @@ import torch
 from common import HEADER, SETTINGS, Setting, Trained, mean, percent, train
 from projected_certificates import chained
 
-from fedcert.families.projected import bound, spread
+from fedcert.families.projected import bound
 from fedcert.families.projected.direct import upper_bound
-from fedcert.families.projected.layers import noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.references import Conditional, Static
 from fedcert.families.projected.split import STARTS, Coordinate, coordinates, least_violation, uniform_split
+from fedcert.laws.affine import MovedInputs
+from fedcert.laws.diagonal_affine import IndependentNoise
 from fedcert.randomness import stream
 from fedcert.verify.attack import ProjectedGradient
 
 
-def neuron_by_neuron(moved: spread.Activations, deviation: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    """`noise_over` without the layer before: a valid bound, and a looser one."""
-    return spread.noise_over_inputs(moved.delta, deviation, u)
+def neuron_by_neuron(noise: IndependentNoise, moved: MovedInputs, u: torch.Tensor) -> torch.Tensor:
+    """`over_moved` without the layer before: a valid bound, and a looser one."""
+    return noise.over(moved.delta, u)
 
 
 def without_slopes(layers: int) -> list[Coordinate]:
@@ -55,18 +57,14 @@ def row(job: tuple[Setting, float | None]) -> str:
     trained = train(setting)
     if scale is not None:
         trained = trained.scaled(scale)
-    layers, properties = noisy_layers(trained.network, trained.deployed), trained.properties
-    split = uniform_split(layers, len(properties), STARTS[0])
+    layers, properties = random_layers(trained.network, trained.deployed), trained.properties
+    split = uniform_split(layers, properties, STARTS[0])
 
     def certified() -> float:
         return mean(1 - bound.violation(layers, properties, split).probability)
 
     values = [chained(trained, Static()), chained(trained, Conditional())]
-    loose = (
-        patch("fedcert.families.projected.centre.noise_over", neuron_by_neuron),
-        patch("fedcert.families.projected.spread.noise_over", neuron_by_neuron),
-    )
-    with loose[0], loose[1]:
+    with patch.object(IndependentNoise, "over_moved", neuron_by_neuron):
         with patch.object(bound, "WORTH_INVERTING", 2.0):
             values.append(certified())
         values.append(certified())

@@ -14,10 +14,10 @@ from fedcert.families.projected.bound import Split, TailChoices, Violation, anal
 from fedcert.families.projected.centre import Known
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import chosen_violation
-from fedcert.families.projected.layers import NoisyLayer
 from fedcert.families.projected.split import uniform_split
 from fedcert.families.projected.spread import Spread
 from fedcert.families.projected.transported import client_layers
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.properties import Properties
 from fedcert_check.projected import region
 from fedcert_check.projected.exact import Choices, Region, TailChoice
@@ -48,7 +48,7 @@ class Both:
     region: Region
 
     @property
-    def fast_layers(self) -> list[NoisyLayer]:
+    def fast_layers(self) -> list[DiagonalAffine]:
         return list(self.federation.deployed)
 
     @property
@@ -61,7 +61,7 @@ class Both:
 
     @property
     def split(self) -> Split:
-        return uniform_split(self.fast_layers, 1, START)
+        return uniform_split(self.fast_layers, self.properties, START)
 
     @cached_property
     def found(self) -> tuple[Violation, tuple[Known, TailChoices] | None]:

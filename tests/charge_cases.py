@@ -11,26 +11,28 @@ from flint import acb, arb
 from fuzz.balls import EXACT, above, accurate, balls, below, dot, exactly, mass, norm, precision, relu, tail
 from fuzz.networks import forward
 from fuzz.pieces import exact_log_moment, exact_second_moment
-from problems import normal, uniform
+from problems import noise_of, normal, uniform
 from torch import Tensor
 
-from fedcert.families.projected import bound, spread, tails
+from fedcert.families.projected import bound, tails
 from fedcert.families.projected.bound import Violation
 from fedcert.families.projected.centre import LinearForm
 from fedcert.families.projected.chain import Federation, chained_violation
 from fedcert.families.projected.chernoff import _exponent
 from fedcert.families.projected.direct import lower_bound
 from fedcert.families.projected.inversion import Row, characteristic
-from fedcert.families.projected.layers import NoisyLayer, noisy_layers
-from fedcert.families.projected.rectified import Rectified, first_activations, log_moment, second_moment
+from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
-from fedcert.families.projected.spread import rounded_centre
+from fedcert.families.projected.spread import concentration, rounded_centre
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
 from fedcert.numerics.gaussian import tail_lower, tail_upper
+from fedcert.numerics.rectified import log_moment, second_moment
 from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, TrimmedMean
@@ -202,10 +204,10 @@ def region() -> bool:
 # --- projected events -------------------------------------------------------------------------------------
 
 
-def exact_layer(weight: Tensor, bias: Tensor, scale: float = 1e-100) -> NoisyLayer:
+def exact_layer(weight: Tensor, bias: Tensor, scale: float = 1e-100) -> DiagonalAffine:
     network = mlp(weight.shape[1], len(weight))
     loc = torch.cat([weight.flatten(), bias])
-    return noisy_layers(network, DiagonalGaussian(loc, torch.full_like(loc, scale)))[0]
+    return random_layers(network, DiagonalGaussian(loc, torch.full_like(loc, scale)))[0]
 
 
 def layer_product() -> bool:
@@ -220,7 +222,7 @@ def layer_offset() -> bool:
 
 def layer_deviations(rows: Tensor, scale: Tensor) -> bool:
     layer = replace(exact_layer(torch.ones_like(scale), full(1.0, len(scale))), weight_scale=scale)
-    found, _ = layer.deviations(rows)
+    found = layer.noise(rows).weight
     with precision(EXACT):
         columns = [[s * s for s in column] for column in zip(*balls(scale), strict=True)]
         for row, own in zip(balls(rows), balls(found), strict=True):
@@ -322,14 +324,14 @@ def violation_sum() -> bool:
 def concentrations() -> bool:
     u = 25 + 10 * uniform(stream(3, "u"), 300)
     truths = [accurate(lambda v=v: (-(arb(v) ** 2) / 2).exp()) for v in u.tolist()]
-    found = spread.concentration(u).upper.tolist()
+    found = concentration(u).upper.tolist()
     return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
 
 
 def noise() -> bool:
     """√(2/π) Σ δ r + u ‖δ r‖."""
     (delta, r), u = random(2, 3000, 3).abs(), full(3.0, 3000)
-    found = spread.noise_over_inputs(delta, r.unsqueeze(1), u)[:, 0].tolist()
+    found = noise_of(r.unsqueeze(1)).over(delta, u)[:, 0].tolist()
     with precision(200):
         root = (2 / arb.pi()).sqrt()
         wide = [
@@ -386,14 +388,14 @@ def narrow() -> tuple[Network, DiagonalGaussian, Properties]:
 def linear_forms() -> bool:
     """Violated for sure, whatever floating point makes of C W."""
     network, law, properties = narrow()
-    own = noisy_layers(network, law)
-    split = uniform_split(own, len(properties), STARTS[0])
+    own = random_layers(network, law)
+    split = uniform_split(own, properties, STARTS[0])
     return bool((bound.violation(own, properties, split).probability == 1).all())
 
 
 def chained_forms() -> bool:
     network, law, properties = narrow()
-    own = noisy_layers(network, law)
+    own = random_layers(network, law)
     found = chained_violation(Federation(own, [own]), properties, full(5.0, 6), full(1e-8, 6))
     return bool((found.probability == 1).all())
 
@@ -402,7 +404,7 @@ def complement() -> bool:
     """L ≤ 1 − V for a bound V of the probability of a violation."""
     law = DiagonalGaussian(vector(0.0, 0.0), vector(1.0, 1.0))
     properties = Properties(Box.point(full(1.0, 40, 1)), full(1.0, 40, 1, 1), 8 + random(40, 1).abs())
-    violated, _ = least_violation(noisy_layers(mlp(1, 1), law), properties)
+    violated, _ = least_violation(random_layers(mlp(1, 1), law), properties)
     lower, _ = lower_bound(mlp(1, 1), law, properties)
     with precision(EXACT):
         pairs = zip(lower.tolist(), balls(violated.probability), strict=True)
@@ -433,7 +435,7 @@ def looseness() -> bool:
         replace(exact_layer(full(1.0, 4, 1), full(1.0, 4)), weight_scale=full(0.3, 4, 1)),
         random(50, 4),
     )
-    found, _ = layer.deviations(rows)
+    found = layer.noise(rows).weight
     with precision(200):
         exact = [norm(*row) * arb(0.3) for row in balls(rows)]
         charged = balls(layer.looseness(found)[:, 0])

@@ -6,6 +6,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
+from fedcert.laws.diagonal_affine import IndependentNoise
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -26,6 +27,11 @@ def normal(generator: torch.Generator, *shape: int) -> Tensor:
 
 def uniform(generator: torch.Generator, *shape: int) -> Tensor:
     return torch.rand(shape, generator=generator, dtype=torch.float64)
+
+
+def noise_of(deviation: Tensor) -> IndependentNoise:
+    """Noise of these deviations on the weights of some rows, and none on their biases."""
+    return IndependentNoise(deviation, torch.zeros_like(deviation[..., 0]))
 
 
 def make_problem(

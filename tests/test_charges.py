@@ -24,7 +24,8 @@ import torch
 from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
-from fedcert.families.projected import centre, chain, inversion, layers, rectified, relaxation, spread, tails
+from fedcert.families.projected import centre, chain, inversion, relaxation, spread, tails
+from fedcert.laws import diagonal_affine as affine
 from fedcert.numerics import enclosure
 from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
@@ -119,19 +120,23 @@ CHARGES = [
     ),
     Charge("verifiers.linear.margins: down", changed(backward, "down", unmoved), cases.offset_of_a_margin),
     Charge("properties.linf_robustness: down, up", inward, cases.region),
-    Charge("projected.layers.product", without("product"), cases.layer_product),
-    Charge("projected.layers.offset", without("offset"), cases.layer_offset),
-    Charge("projected.layers.deviations: above", changed(layers, "above", as_it_is), cases.deviations),
-    Charge("projected.layers.deviations: underflow", changed(layers, "up", unmoved), cases.underflowing_rows),
-    Charge("projected.layers.looseness", changed(layers, "gamma", nothing_lost), cases.looseness),
+    Charge("laws.DiagonalAffine.product", without("product"), cases.layer_product),
+    Charge("laws.DiagonalAffine.offset", without("offset"), cases.layer_offset),
+    Charge("laws.DiagonalAffine.noise: above", changed(affine, "above", as_it_is), cases.deviations),
     Charge(
-        "projected.rectified.first_activations: underflow",
-        changed(rectified, "up", unmoved),
+        "laws.DiagonalAffine.noise: underflow",
+        changed(affine, "up", unmoved),
+        cases.underflowing_rows,
+    ),
+    Charge("laws.DiagonalAffine.looseness", changed(affine, "gamma", nothing_lost), cases.looseness),
+    Charge(
+        "laws.DiagonalAffine.at: underflow",
+        changed(affine, "up", unmoved),
         cases.underflowing_inputs,
     ),
-    Charge("projected.rectified.first_activations", without("first_activations"), cases.first_layer),
-    Charge("projected.rectified.second_moment", without("second_moment"), cases.second_moments),
-    Charge("projected.rectified.log_moment", without("log_moment"), cases.log_moments),
+    Charge("laws.DiagonalAffine.at", without("at"), cases.first_layer),
+    Charge("numerics.rectified.second_moment", without("second_moment"), cases.second_moments),
+    Charge("numerics.rectified.log_moment", without("log_moment"), cases.log_moments),
     Charge("projected.relaxation.through_relu", without("through_relu"), cases.lines),
     Charge(
         "projected.relaxation: underflow",
@@ -139,7 +144,7 @@ CHARGES = [
         cases.underflowing_lines,
     ),
     Charge("enclosure.square: down", changed(enclosure, "down", unmoved), cases.concentrations),
-    Charge("projected.spread.noise_over_inputs: above", changed(spread, "above", as_it_is), cases.noise),
+    Charge("laws.IndependentNoise.over: above", changed(affine, "above", as_it_is), cases.noise),
     Charge("projected.spread.rounded_centre: up", changed(spread, "up", unmoved), cases.covered_region),
     Charge("projected.centre.linear_form", changed(centre, "above", nothing_above), cases.linear_forms),
     Charge("projected.chain.form", changed(chain, "above", nothing_above), cases.chained_forms),

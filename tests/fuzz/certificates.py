@@ -19,12 +19,13 @@ from fedcert.families.projected.bound import violation
 from fedcert.families.projected.chain import Federation, chained_violation
 from fedcert.families.projected.choices import TRIALS
 from fedcert.families.projected.direct import certify_projected_directly
-from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import STARTS, uniform_split
 from fedcert.families.projected.tails import Cells as ProjectedCells
 from fedcert.families.projected.tails import Limit, Product
 from fedcert.families.projected.transported import certify_projected
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -181,7 +182,7 @@ def one_neuron(
     count = 2
     x = sizes[0] * normal(generator, count, network.inputs)
     C = sizes[1] * normal(generator, count, 1, network.outputs)
-    layers = noisy_layers(network, law)
+    layers = random_layers(network, law)
     forms = [form_at(layers, x[p], C[p, 0]) for p in range(count)]
     rough = [form.rough() for form in forms]
     d = torch.tensor(
@@ -189,7 +190,7 @@ def one_neuron(
         dtype=torch.float64,
     )
     properties = Properties(Box.point(x), C, d.unsqueeze(-1))
-    split = uniform_split(layers, count, choice(generator, *STARTS))
+    split = uniform_split(layers, properties, choice(generator, *STARTS))
     found = violation(layers, properties, split).probability.tolist()
     for p, form in enumerate(forms):
         truth = form.shifted(d[p].item()).tail()
@@ -197,7 +198,7 @@ def one_neuron(
         yield Verdict(sound, found[p] < 1, "" if sound else f"one neuron: {found[p]}, not {truth}")
 
 
-def form_at(layers: Sequence[NoisyLayer], x: Tensor, C: Tensor) -> Neuron:
+def form_at(layers: Sequence[DiagonalAffine], x: Tensor, C: Tensor) -> Neuron:
     """A constraint at a point as a form in the one hidden activation."""
     first, last = layers
     with precision(200):
@@ -234,7 +235,7 @@ def deep_bounds(
     generator: torch.Generator, network: Network, law: DiagonalGaussian, properties: Properties
 ) -> tuple[float, float]:
     """Bounds of the probability of safety by one of the ways that projected events offer."""
-    layers, rule = noisy_layers(network, law), LinearRule(torch.ones(1, 1).double())
+    layers, rule = random_layers(network, law), LinearRule(torch.ones(1, 1).double())
     way = choice(generator, *["one split"] * 12, *["chain"] * 12, "search")
     if way == "search":
         found = certify_projected_directly([law], rule, network, properties)
@@ -253,5 +254,5 @@ def deep_bounds(
             projections,
         )
     else:
-        bound = violation(layers, properties, uniform_split(layers, 1, choice(generator, *STARTS)))
+        bound = violation(layers, properties, uniform_split(layers, properties, choice(generator, *STARTS)))
     return 1 - bound.probability.item(), 1.0

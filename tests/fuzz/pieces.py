@@ -9,12 +9,13 @@ from flint import arb
 from problems import normal, uniform
 from torch import Tensor
 
-from fedcert.families.projected.centre import conditional_deviation
 from fedcert.families.projected.inversion import Row, lower_tail
-from fedcert.families.projected.layers import FARTHEST, NoisyLayer
-from fedcert.families.projected.rectified import first_activations, log_moment, second_moment
+from fedcert.families.projected.rectified import first_activations
 from fedcert.families.projected.relaxation import Lines, through_relu
-from fedcert.families.projected.spread import Activations, concentration, noise_over, noise_over_inputs
+from fedcert.families.projected.spread import concentration
+from fedcert.laws.affine import MAX_NORMAL, MovedInputs
+from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
+from fedcert.numerics.rectified import log_moment, second_moment
 from fuzz.balls import EXACT, above, accurate, balls, dot, exactly, norm, precision, relu, tail
 from fuzz.hostile import anything, between, choice
 from fuzz.neuron import Neuron
@@ -33,10 +34,10 @@ def bounded(generator: torch.Generator, *shape: int) -> Tensor:
     return anything(generator, *shape).clamp(-1e100, 1e100)
 
 
-def layer_of(generator: torch.Generator, outputs: int = 2, inputs: int = K) -> NoisyLayer:
+def layer_of(generator: torch.Generator, outputs: int = 2, inputs: int = K) -> DiagonalAffine:
     W, b = bounded(generator, outputs, inputs), bounded(generator, outputs)
     error = choice(generator, 0.0, 1e-15)
-    return NoisyLayer(
+    return DiagonalAffine(
         W,
         b,
         scales(generator, outputs, inputs),
@@ -51,7 +52,8 @@ def layers(generator: torch.Generator) -> Iterator[Verdict]:
     """B M, B·m and the deviations of B W̃ and B·b̃ for hostile rows B."""
     layer, rows = layer_of(generator), anything(generator, 3, 2)
     (product, product_error), (offset, offset_error) = layer.product(rows), layer.offset(rows)
-    noise, bias_noise = layer.deviations(rows)
+    found = layer.noise(rows)
+    noise, bias_noise = found.weight, found.bias
     with precision(EXACT):
         means = [*zip(*balls(layer.weight), strict=True), balls(layer.bias)]
         errors = [*zip(*balls(layer.weight_error), strict=True), balls(layer.bias_error)]
@@ -86,7 +88,7 @@ def activations(generator: torch.Generator) -> Iterator[Verdict]:
                 variance = dot([s * s for s in balls(layer.weight_scale[j])], [v * v for v in point])
                 variance += arb(layer.bias_scale[j].item()) ** 2
                 room = arb(e) - abs(mean - arb(mu)) - reach  # ≥ 40 (t − t*)
-                least = arb(t) - room / FARTHEST
+                least = arb(t) - room / MAX_NORMAL
                 sound = exactly(variance) <= arb(t) ** 2 and room >= 0
                 yield verdict(sound and (least <= 0 or least**2 <= variance), "activation", mu, t, e)
 
@@ -148,18 +150,19 @@ def exact_log_moment(mean: float, deviation: float, c: float, q: float) -> arb:
 
 
 def noises(generator: torch.Generator) -> Iterator[Verdict]:
-    """Concentration, and the widths of `noise_over_inputs`, `noise_over` and `conditional_deviation`."""
+    """Concentration, and the widths of `IndependentNoise`."""
     u = choice(generator, 1.0, 6.0, 30.0) * uniform(generator, 1)
     delta, r = scales(generator, 1, K), scales(generator, 1, 1, K)
     layer, inputs = layer_of(generator, K, 2), scales(generator, 1, 2)
     theta = uniform(generator, 1, K).round()
-    moved = Activations(delta, theta, delta * uniform(generator, 1, K).round(), layer, inputs)
+    moved = MovedInputs(delta, theta, delta * uniform(generator, 1, K).round(), layer, inputs)
     mean, deviation, bias = bounded(generator, 1, K), scales(generator, 1, K), scales(generator, 1, 1)
+    noise = IndependentNoise(r, bias)
     found = [
         concentration(u).upper.item(),
-        noise_over_inputs(delta, r, u).item(),
-        noise_over(moved, r, u).item(),
-        conditional_deviation(r, bias, mean, deviation, u).item(),
+        noise.over(delta, u).item(),
+        noise.over_moved(moved, u).item(),
+        noise.at_rectified(mean, deviation, u).item(),
     ]
 
     def truths(place: int) -> arb:

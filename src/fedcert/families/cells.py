@@ -11,7 +11,7 @@ from torch import Tensor
 from fedcert.errors import OverlappingCells, ShapeMismatch
 from fedcert.families.disjoint import first_overlap
 from fedcert.frozen import unchecked
-from fedcert.laws import Law
+from fedcert.laws import BoxMeasurable
 from fedcert.numerics.box import Box, overlap
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import require_float64
@@ -120,7 +120,7 @@ class Candidates(Protocol):
 def retain_disjoint(
     candidates: Candidates,
     order: Int64[Tensor, "N"],
-    law: Law,
+    law: BoxMeasurable,
     safe: Safe | None,
     limit: int,
     usable: Bool[Tensor, "P N"] | None = None,

@@ -2,6 +2,16 @@
 
 from fedcert.laws.diagonal import LARGEST, SMALLEST, DiagonalGaussian
 from fedcert.laws.mixture import GaussianMixture
-from fedcert.laws.protocol import Law
+from fedcert.laws.protocol import BoxMeasurable, DiagonalLaw, GaussianLaw, Law, diagonal_components
 
-__all__ = ["LARGEST", "SMALLEST", "DiagonalGaussian", "GaussianMixture", "Law"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "BoxMeasurable",
+    "DiagonalGaussian",
+    "DiagonalLaw",
+    "GaussianLaw",
+    "GaussianMixture",
+    "Law",
+    "diagonal_components",
+]

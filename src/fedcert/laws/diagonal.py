@@ -1,5 +1,6 @@
 """The diagonal Gaussian, a mean-field posterior."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -7,6 +8,8 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw, ShapeMismatch
+from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.model.network import Network
 from fedcert.numerics.box import Box
 from fedcert.numerics.gaussian import log_mass_lower, log_mass_upper
 from fedcert.numerics.rounding import down, require_float64, rounding_error, sum_down, sum_up, up
@@ -59,10 +62,6 @@ class DiagonalGaussian:
         """The law itself, its only component."""
         return (self,)
 
-    def project(self, direction: Float64[Tensor, "n_w"]) -> "DiagonalGaussian":
-        """The law of aᵀΘ for a direction a: N(aᵀμ, Σ_d a_d² σ_d²), in floating point."""
-        return DiagonalGaussian((direction @ self.loc).reshape(1), (direction * self.scale).norm().reshape(1))
-
     def with_scale(self, scale: float) -> "DiagonalGaussian":
         """The law with the same mean and one scale for all parameters."""
         return DiagonalGaussian(self.loc, torch.full_like(self.loc, scale))
@@ -91,6 +90,25 @@ class DiagonalGaussian:
             radius: r ≥ 0, for each parameter or one for all.
         """
         return sum_down(log_mass_lower(-radius, radius).expand(*radius.shape[:-1], self.dimension))
+
+    def layers(self, network: Network) -> Sequence[DiagonalAffine]:
+        """Each layer that has parameters, as W = M + S∘Z and b = m + s∘z.
+
+        Scales are rounded up to the largest within the stated error, which `shrinkage` gives back.
+
+        Args:
+            network: whose parameters the law is about.
+        """
+        error = torch.zeros_like(self.loc) if self.loc_error is None else self.loc_error
+        scale = self.scale if self.scale_error == 0 else up(up(self.scale * (1 + 2 * self.scale_error)))
+        means, scales, errors = (
+            [parameters for parameters in network.unflatten(vector) if parameters]
+            for vector in (self.loc, scale, error)
+        )
+        return [
+            DiagonalAffine(W, b, S, s, W_error, b_error, 4 * self.scale_error)
+            for (W, b), (S, s), (W_error, b_error) in zip(means, scales, errors, strict=True)
+        ]
 
     def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
         """μ + σ Z with Z standard normal, drawn on the generator's device in single precision.

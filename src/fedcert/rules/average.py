@@ -8,7 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidWeights, ShapeMismatch
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalGaussian, DiagonalLaw
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import require_float64
 from fedcert.rules.linear import LinearRule
@@ -54,7 +54,7 @@ class WeightedAverage:
         return cls((counts / counts.sum()).unsqueeze(-1), "fedavg")
 
     @classmethod
-    def product_of_gaussians(cls, laws: Sequence[DiagonalGaussian]) -> "WeightedAverage":
+    def product_of_gaussians(cls, laws: Sequence[DiagonalLaw]) -> "WeightedAverage":
         """The weights w_i = σ_i^-2 / Σ_j σ_j^-2, for which Σ w_i Θ_i has the law ∝ Π q_i.
 
         Its mean is Σ_i w_i μ_i and its variance Σ_i w_i² σ_i² = (Σ_i σ_i^-2)^-1: the product of the
@@ -91,6 +91,6 @@ class WeightedAverage:
         """Π_d [Σ_i w_i ℓ_i,d, Σ_i w_i u_i,d] (eq. global_aggregated_cell), rounded outward."""
         return self.linear.image(boxes)
 
-    def pushforward(self, laws: Sequence[DiagonalGaussian]) -> DiagonalGaussian:
+    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
         """N(Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), with what rounding may have done to it."""
         return self.linear.pushforward(laws)

@@ -8,7 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidWeights, ShapeMismatch
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalGaussian, DiagonalLaw
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import down, gamma, require_float64, rounding_error, up
 
@@ -83,7 +83,7 @@ class LinearRule:
         upper, error_upper = self._combine(high)
         return Box(down(lower - error_lower), up(upper + error_upper))
 
-    def pushforward(self, laws: Sequence[DiagonalGaussian]) -> DiagonalGaussian:
+    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
         """N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), with what rounding may have done to it.
 
         Each w_i² σ_i² passes through 3 roundings, the sum through n − 1 and the root through one more

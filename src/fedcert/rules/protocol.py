@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalGaussian, DiagonalLaw
 from fedcert.numerics.box import Box
 
 
@@ -41,6 +41,6 @@ class AggregationRule(Protocol):
 class GaussianRule(AggregationRule, Protocol):
     """A rule that deploys a Gaussian law when the clients' laws are Gaussian: direct claims exist."""
 
-    def pushforward(self, laws: Sequence[DiagonalGaussian]) -> DiagonalGaussian:
+    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
         """The law of A(Θ_1, …, Θ_n) for independent Θ_i ~ q_i."""
         ...

@@ -86,17 +86,17 @@ def test_movement_is_that_of_the_fast_path(seed: int, depth: int) -> None:
     rows = pair.unit(0)
     upper_bound(
         movement_of_inputs(first, pair.layers[0], pair.region.radius, u),
-        fast.movement_of_inputs(rows, pair.fast_layers[0], pair.radius, pair.u)[0],
+        pair.fast_layers[0].movement(rows, pair.radius, pair.u)[0],
     )
     for place in range(1, depth):
         rows = pair.unit(place)
         noise, _ = pair.layers[place].deviations(unit(pair.layers[place].outputs))
-        own = pair.fast_layers[place].deviations(rows)[0]
-        for mine, theirs in zip(noise, own[0], strict=True):
+        own = pair.fast_layers[place].noise(rows)
+        for mine, theirs in zip(noise, own.weight[0], strict=True):
             upper_bound(mine, theirs)
         upper_bound(
             noise_over(read(place, pair.layers, pair.region.radius, moved), noise, u),
-            fast.noise_over(fast.read(place, pair.fast_layers, pair.radius, pair.spreads), own, pair.u)[0],
+            own.over_moved(fast.read(place, pair.fast_layers, pair.radius, pair.spreads), pair.u)[0],
         )
 
 

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
 from fedcert.families.projected.bound import Split, Violation, violation
-from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -33,7 +34,7 @@ def make_split(count: int, hidden: int, ranges: float, movement: float, deviatio
     return Split(full(inner, ranges), full(layers, movement), full(layers, deviation), full(inner, 1.0))
 
 
-def default_split(layers: list[NoisyLayer], properties: Properties) -> Split:
+def default_split(layers: list[DiagonalAffine], properties: Properties) -> Split:
     return make_split(len(properties), len(layers) - 1, *SPLITS[0])
 
 
@@ -41,7 +42,7 @@ def default_split(layers: list[NoisyLayer], properties: Properties) -> Split:
 class Problem:
     network: Network
     law: DiagonalGaussian
-    layers: list[NoisyLayer]
+    layers: list[DiagonalAffine]
     centre: Tensor
     C: Tensor
     generator: torch.Generator
@@ -67,7 +68,7 @@ def make_problem(seed: int, widths: tuple[int, ...], scale: float, constraints: 
     loc = network.initialise(generator).double() * 2
     law = DiagonalGaussian(loc, scale * (0.2 + uniform(generator, len(loc))))
     centre, C = normal(generator, 1, widths[0]), normal(generator, 1, constraints, widths[-1])
-    return Problem(network, law, noisy_layers(network, law), centre, C, generator)
+    return Problem(network, law, random_layers(network, law), centre, C, generator)
 
 
 def probability(problem: Problem, properties: Properties, split: Split | None = None) -> float:
@@ -260,7 +261,7 @@ def test_an_error_of_the_law_makes_violations_more_probable() -> None:
     found = []
     for error in (0.0, 1e-6, 1e-4):
         law = DiagonalGaussian(problem.law.loc, problem.law.scale, error * problem.law.scale, error)
-        inexact = replace(problem, layers=noisy_layers(problem.network, law))
+        inexact = replace(problem, layers=random_layers(problem.network, law))
         found.append(probability(inexact, problem.properties(0.0, d)))
     assert found[0] < found[1] < found[2] < 1.0
 

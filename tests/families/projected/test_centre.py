@@ -9,12 +9,13 @@ from problems import normal, uniform
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
-from fedcert.families.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
-from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.rectified import first_activations
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import Spread, concentration
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
 from fedcert.model.network import mlp
 from fedcert.randomness import stream
 
@@ -29,7 +30,7 @@ class Sampled:
     The first input is the centre of the region.
     """
 
-    layers: list[NoisyLayer]
+    layers: list[DiagonalAffine]
     noise: list[tuple[Tensor, Tensor]]
     pre: list[Tensor]
     x: Tensor
@@ -45,7 +46,7 @@ def make_networks(seed: int, widths: tuple[int, ...], radius: float, scale=0.1, 
     network = mlp(*widths)
     loc = 0.7 * normal(generator, network.parameters)
     law = DiagonalGaussian(loc, scale * (0.1 + uniform(generator, len(loc))))
-    layers = noisy_layers(network, law)
+    layers = random_layers(network, law)
     centre, reach = normal(generator, widths[0]), radius * (0.5 + uniform(generator, widths[0]))
     signs = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=widths[0])), dtype=torch.float64)
     shares = torch.cat([torch.zeros(1, widths[0]), signs, signs[:2] * uniform(generator, 2, widths[0])])
@@ -194,7 +195,7 @@ def test_conditional_deviations_exceed_their_bound_no_more_often_than_stated(siz
     generator = stream(size, "conditional", int(10 * u))
     mean, deviation = normal(generator, 1, size), 0.1 + uniform(generator, 1, size)
     noise, bias_noise = uniform(generator, 1, 3, size), 0.1 * uniform(generator, 1, 3)
-    bound = conditional_deviation(noise, bias_noise, mean, deviation, vector(u))
+    bound = IndependentNoise(noise, bias_noise).at_rectified(mean, deviation, vector(u))
     h = (mean + deviation * normal(generator, 6_000, size)).clamp(min=0.0)
     found = (h.square() @ noise[0].square().mT + bias_noise.square()).sqrt()
     for row in range(3):
@@ -207,9 +208,9 @@ def test_conditional_deviations_grow_with_the_bounds_they_are_given(seed: int, u
     generator = stream(seed, "growth")
     mean, deviation = normal(generator, 1, 4), 0.1 + uniform(generator, 1, 4)
     noise, bias_noise, width = uniform(generator, 1, 3, 4), uniform(generator, 1, 3), vector(u)
-    small = conditional_deviation(noise, bias_noise, mean, deviation, width)
-    large = conditional_deviation(
-        noise, bias_noise, mean + uniform(generator, 1, 4), deviation * (1 + uniform(generator, 1, 4)), width
+    small = IndependentNoise(noise, bias_noise).at_rectified(mean, deviation, width)
+    large = IndependentNoise(noise, bias_noise).at_rectified(
+        mean + uniform(generator, 1, 4), deviation * (1 + uniform(generator, 1, 4)), width
     )
     assert (small <= large).all()
 

@@ -15,7 +15,7 @@ from fedcert.families.projected.choices import (
     least_chained_violation,
     prefixed,
 )
-from fedcert.families.projected.layers import noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.references import Static
 from fedcert.families.projected.split import STARTS, uniform_split
 from fedcert.families.projected.transported import client_layers
@@ -40,8 +40,8 @@ def problem(depth: int) -> tuple[Federated, Properties, Federation]:
 def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
     made, properties, _ = problem(depth)
     law = made.rule.pushforward([law.components[0] for law in made.laws])
-    layers = noisy_layers(made.network, law)
-    split = uniform_split(layers, len(properties), STARTS[0])
+    layers = random_layers(made.network, law)
+    split = uniform_split(layers, properties, STARTS[0])
     monkeypatch.setattr(splitting, "ELEMENTS", 1)  # one property at a time
     found, chosen = chosen_violation(layers, properties, split)
     assert torch.allclose(found.probability, violation(layers, properties, split).probability, rtol=1e-12)

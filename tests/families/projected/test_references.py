@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import pytest
 import torch
-from problems import normal, uniform
+from problems import noise_of, normal, uniform
 
 from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
-from fedcert.families.projected.spread import Spread, noise_over_inputs
+from fedcert.families.projected.spread import Spread
+from fedcert.laws.diagonal_affine import IndependentNoise
 from fedcert.randomness import stream
 
 
@@ -25,7 +26,7 @@ def make_ranges(seed: int) -> Ranges:
 def test_a_static_reference_has_the_deviation_of_the_middle_of_the_range(seed: int) -> None:
     ranges, generator = make_ranges(seed), stream(seed, "noise")
     noise, bias = uniform(generator, 1, 2, 5), uniform(generator, 1, 2)
-    found = Static().deviation(noise, bias, ranges, torch.ones(1).double())
+    found = Static().deviation(IndependentNoise(noise, bias), ranges, torch.ones(1).double())
     middle = (ranges.lower.clamp(min=0) + ranges.upper.clamp(min=0)) / 2
     for r in range(2):
         terms = zip(noise[0, r].tolist(), middle[0].tolist(), strict=True)
@@ -36,11 +37,11 @@ def test_a_static_reference_has_the_deviation_of_the_middle_of_the_range(seed: i
 @pytest.mark.parametrize("seed", range(8))
 def test_a_static_reference_loses_what_the_whole_range_can_add(seed: int) -> None:
     ranges, generator = make_ranges(seed), stream(seed, "noise")
-    noise, u = uniform(generator, 1, 2, 5), torch.full((1,), 3.0).double()
+    noise, u = noise_of(uniform(generator, 1, 2, 5)), torch.full((1,), 3.0).double()
     radius = torch.zeros(1, 2).double()
     half = (ranges.upper.clamp(min=0) - ranges.lower.clamp(min=0)) / 2
     found = Static().lost(1, [], radius, [ranges], noise, u)
-    least = noise_over_inputs(half, noise, u)
+    least = noise.over(half, u)
     assert (found >= least).all()
     torch.testing.assert_close(found, least)
 
@@ -48,7 +49,7 @@ def test_a_static_reference_loses_what_the_whole_range_can_add(seed: int) -> Non
 def test_a_conditional_deviation_is_an_upper_bound_at_the_mean() -> None:
     ranges, u = make_ranges(1), torch.full((1,), 2.0).double()
     noise, bias = torch.ones(1, 1, 5).double(), torch.ones(1, 1).double()
-    found = Conditional().deviation(noise, bias, ranges, u)
+    found = Conditional().deviation(IndependentNoise(noise, bias), ranges, u)
     assert found.item() > (1 + ranges.mean.clamp(min=0).square().sum().item()) ** 0.5
 
 

@@ -6,16 +6,19 @@ from problems import normal, uniform
 
 from fedcert.families.projected import split as splitting
 from fedcert.families.projected.bound import violation
-from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import STARTS, coordinates, least_violation, uniform_split
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 
 
-def make_problem(seed: int, widths: tuple[int, ...], count: int = 3) -> tuple[list[NoisyLayer], Properties]:
+def make_problem(
+    seed: int, widths: tuple[int, ...], count: int = 3
+) -> tuple[list[DiagonalAffine], Properties]:
     """Some properties are almost surely safe, some almost never, some in between."""
     generator = stream(seed, "split")
     network = mlp(*widths)
@@ -26,7 +29,7 @@ def make_problem(seed: int, widths: tuple[int, ...], count: int = 3) -> tuple[li
     margins = (network(theta, centres).unsqueeze(-2) * C).sum(-1)
     sigmas = torch.linspace(1.0, 8.0, count, dtype=torch.float64).unsqueeze(-1)
     d = sigmas * margins.std(0) - margins.mean(0)
-    return noisy_layers(network, law), Properties(Box.around(centres, 1e-3), C, d)
+    return random_layers(network, law), Properties(Box.around(centres, 1e-3), C, d)
 
 
 @pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2)])
@@ -34,7 +37,7 @@ def test_the_search_is_never_worse_than_where_it_starts(widths: tuple[int, ...])
     layers, properties = make_problem(0, widths, count=2)
     found, _ = least_violation(layers, properties)
     for start in STARTS:
-        split = uniform_split(layers, len(properties), start)
+        split = uniform_split(layers, properties, start)
         assert (found.probability <= violation(layers, properties, split).probability).all()
 
 
@@ -54,7 +57,7 @@ def test_the_search_gains_something() -> None:
     layers, properties = make_problem(2, (3, 6, 2), count=6)
     found, _ = least_violation(layers, properties)
     starts = [
-        violation(layers, properties, uniform_split(layers, len(properties), start)).probability
+        violation(layers, properties, uniform_split(layers, properties, start)).probability
         for start in STARTS
     ]
     assert (found.probability < torch.stack(starts).amin(0)).any()
@@ -89,9 +92,7 @@ def test_probabilities_below_good_enough_are_not_searched(monkeypatch) -> None:
     layers, properties = make_problem(5, (3, 6, 2))
     monkeypatch.setattr(splitting, "GOOD_ENOUGH", 2.0)
     found, split = least_violation(layers, properties)
-    starts = [
-        violation(layers, properties, uniform_split(layers, len(properties), s)).probability for s in STARTS
-    ]
+    starts = [violation(layers, properties, uniform_split(layers, properties, s)).probability for s in STARTS]
     assert torch.equal(found.probability, torch.stack(starts).amin(0))
     assert set(split.movement.flatten().tolist()) <= {movement for _, movement, _ in STARTS}
 
@@ -99,7 +100,7 @@ def test_probabilities_below_good_enough_are_not_searched(monkeypatch) -> None:
 @pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2), (3, 4, 4, 3, 2)])
 def test_the_coordinates_are_all_that_a_bound_depends_on(widths: tuple[int, ...]) -> None:
     layers, properties = make_problem(6, widths, count=2)
-    split = uniform_split(layers, len(properties), STARTS[0])
+    split = uniform_split(layers, properties, STARTS[0])
     usual = violation(layers, properties, split).probability
     matters = set()
     for field in fields(split):

@@ -7,24 +7,21 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import exact
-from problems import normal, uniform
+from problems import noise_of, normal, uniform
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
-from fedcert.families.projected.layers import NoisyLayer, noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.spread import (
-    MEAN_OF_A_NORMAL,
-    Activations,
     Spread,
     concentration,
     concentration_width,
     movement,
-    movement_of_inputs,
-    noise_over,
-    noise_over_inputs,
     rounded_centre,
 )
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.affine import MovedInputs
+from fedcert.laws.diagonal_affine import MEAN_OF_A_NORMAL, DiagonalAffine
 from fedcert.model.network import mlp
 from fedcert.randomness import stream
 
@@ -35,14 +32,14 @@ def vector(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def make_layers(seed: int, widths: tuple[int, ...], scale: float = 0.3) -> list[NoisyLayer]:
+def make_layers(seed: int, widths: tuple[int, ...], scale: float = 0.3) -> list[DiagonalAffine]:
     generator = stream(seed, "spread")
     network = mlp(*widths)
     loc = 0.7 * normal(generator, network.parameters)
-    return noisy_layers(network, DiagonalGaussian(loc, scale * (0.1 + uniform(generator, len(loc)))))
+    return random_layers(network, DiagonalGaussian(loc, scale * (0.1 + uniform(generator, len(loc)))))
 
 
-def sampled(layer: NoisyLayer, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def sampled(layer: DiagonalAffine, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Weights and biases of many networks."""
     weight = layer.weight + layer.weight_scale * normal(generator, count, *layer.weight.shape)
     return weight, layer.bias + layer.bias_scale * normal(generator, count, layer.outputs)
@@ -54,7 +51,7 @@ def corners(centre: Tensor, radius: Tensor) -> Tensor:
     return torch.cat([centre.unsqueeze(0), centre + signs * radius])
 
 
-def pre_activations(layers: list[NoisyLayer], x: Tensor, count: int, generator) -> list[Tensor]:
+def pre_activations(layers: list[DiagonalAffine], x: Tensor, count: int, generator) -> list[Tensor]:
     """The pre-activations of every layer, for each network and each input."""
     found: list[Tensor] = []
     h = x
@@ -100,7 +97,7 @@ def test_the_mean_of_an_absolute_normal_is_rounded_up() -> None:
 def test_the_noise_over_a_box_exceeds_its_bound_no_more_often_than_stated(size: int, u: float) -> None:
     generator = stream(size, "inputs", int(10 * u))
     delta, deviation = uniform(generator, 1, size), 0.1 + uniform(generator, 1, 3, size)
-    bound = noise_over_inputs(delta, deviation, vector(u))
+    bound = noise_of(deviation).over(delta, vector(u))
     noise = deviation * normal(generator, SAMPLES, 3, size)
     supremum = (delta.unsqueeze(-2) * noise.abs()).sum(-1)
     for row in range(3):
@@ -109,11 +106,11 @@ def test_the_noise_over_a_box_exceeds_its_bound_no_more_often_than_stated(size: 
 
 def test_the_noise_over_a_box_is_its_mean_and_a_multiple_of_its_norm() -> None:
     delta, deviation = vector(1.0, 2.0).unsqueeze(0), vector(3.0, 2.0).view(1, 1, 2)
-    assert noise_over_inputs(delta, deviation, vector(0.0)).item() == pytest.approx(
+    assert noise_of(deviation).over(delta, vector(0.0)).item() == pytest.approx(
         7 * math.sqrt(2 / math.pi), rel=1e-12
     )
     expected = 7 * math.sqrt(2 / math.pi) + 2 * 5
-    assert noise_over_inputs(delta, deviation, vector(2.0)).item() == pytest.approx(expected, rel=1e-12)
+    assert noise_of(deviation).over(delta, vector(2.0)).item() == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("u", [0.5, 1.0, 2.0])
@@ -128,11 +125,11 @@ def test_noise_of_a_linear_movement_exceeds_its_bound_no_more_often_than_stated(
     delta = v.abs().amax((0, 1)).unsqueeze(0)
     ones, zeros = torch.ones_like(delta), torch.zeros_like(delta)
     deviation = 0.1 + uniform(generator, 1, 1, 40)
-    bound = noise_over(Activations(delta, ones, zeros, layer, radius), deviation, vector(u)).item()
+    bound = noise_of(deviation).over_moved(MovedInputs(delta, ones, zeros, layer, radius), vector(u)).item()
     noise = deviation[0] * normal(generator, len(v), 40)
     supremum = (v @ noise.unsqueeze(-1)).abs().amax((1, 2))
     assert surely_at_most(supremum > bound, 2 * concentration(vector(u)).upper.item())
-    assert bound < noise_over_inputs(delta, deviation, vector(u)).item()
+    assert bound < noise_of(deviation).over(delta, vector(u)).item()
 
 
 @pytest.mark.parametrize("u", [0.5, 1.0, 2.0])
@@ -151,7 +148,7 @@ def test_noise_of_rectified_movement_exceeds_its_bound_no_more_often_than_stated
     deviation = 0.1 + uniform(generator, 1, 1, 8)
     noise = deviation[0] * normal(generator, SAMPLES, 8)
     supremum = (v @ noise.unsqueeze(-1)).abs().amax((1, 2))
-    bound = noise_over(Activations(reach, half, reach / 2, layer, radius), deviation, vector(u))
+    bound = noise_of(deviation).over_moved(MovedInputs(reach, half, reach / 2, layer, radius), vector(u))
     assert surely_at_most((supremum > bound.item()) & within, 2 * concentration(vector(u)).upper.item())
 
 
@@ -162,9 +159,9 @@ def test_noise_over_a_movement_is_never_above_that_over_its_box(seed: int, u: fl
     delta, radius = uniform(generator, 2, 5), uniform(generator, 2, 3)
     theta = (3 * uniform(generator, 2, 5)).floor() / 2
     deviation, widths = uniform(generator, 2, 4, 5), u * torch.ones(2, dtype=torch.float64)
-    moved = Activations(delta, theta, torch.where(theta == 0.5, delta / 2, 0.0), layer, radius)
-    box = noise_over_inputs(delta, deviation, widths)
-    assert (noise_over(moved, deviation, widths) <= box * (1 + 1e-12)).all()
+    moved = MovedInputs(delta, theta, torch.where(theta == 0.5, delta / 2, 0.0), layer, radius)
+    box = noise_of(deviation).over(delta, widths)
+    assert (noise_of(deviation).over_moved(moved, widths) <= box * (1 + 1e-12)).all()
 
 
 def test_spreads_of_inactive_neurons_do_not_reach_the_next_layer() -> None:
@@ -224,8 +221,8 @@ def test_no_underflow_or_rounding_hides_a_movement(
         torch.tensor([3.0]).double(),
         torch.zeros(3).double(),
     )
-    layer = NoisyLayer(weight, nothing, weight_scale, nothing + 1, torch.zeros_like(weight), nothing, 0.0)
-    found = movement_of_inputs(rows, layer, radius, u).item()
+    layer = DiagonalAffine(weight, nothing, weight_scale, nothing + 1, torch.zeros_like(weight), nothing, 0.0)
+    found = layer.movement(rows, radius, u).item()
     B, d = ([arb(x) for x in row.tolist()] for row in (rows[0, 0], radius[0]))
     M, S = ([[arb(x) for x in row] for row in table.tolist()] for table in (weight, weight_scale))
     certain = sum(d[k] * abs(sum(B[j] * M[j][k] for j in range(3))) for k in range(2))

@@ -15,7 +15,7 @@ from fedcert.families.mean_box.measures import EventView, identity, views
 from fedcert.families.mean_box.nested import Family
 from fedcert.families.mean_box.tiles import split_boxes
 from fedcert.families.mean_box.witness import Chosen
-from fedcert.laws import DiagonalGaussian, Law
+from fedcert.laws import BoxMeasurable, DiagonalGaussian
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
@@ -30,7 +30,7 @@ MIXTURE_RADII = (8.0, 7.0, 6.0, 5.0, 4.0, 3.0)
 
 
 def certify_boxes(
-    laws: Sequence[Law],
+    laws: Sequence[BoxMeasurable],
     rule: AggregationRule,
     safe: Safe,
     events: MeanBox,
@@ -114,7 +114,7 @@ def certify_boxes_directly(
 
 
 def certify_boxes_locally(
-    laws: Sequence[Law], rule: str, safe: Safe, events: MeanBox, track: Tracker = silent
+    laws: Sequence[BoxMeasurable], rule: str, safe: Safe, events: MeanBox, track: Tracker = silent
 ) -> Certificate:
     """The mean over clients of q_i(H_i), each box as large as the client's own model can be verified.
 

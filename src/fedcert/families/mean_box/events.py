@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidConfig
 from fedcert.families.cells import Cells
-from fedcert.laws import Law
+from fedcert.laws import BoxMeasurable, diagonal_components
 from fedcert.numerics.box import Box, overlap
 
 RESOLUTION = 4096  # radii in the table that inverts λ(r)
@@ -61,7 +61,7 @@ class MeanBox:
         share = ((log_cost - prices[before]) / (prices[after] - prices[before])).clamp(0.0, 1.0)
         return half_down(table[before] + share * (table[after] - table[before]))
 
-    def cells(self, law: Law, radius: float) -> Cells:
+    def cells(self, law: BoxMeasurable, radius: float) -> Cells:
         """One cell a component of the law, cut where two would overlap, with masses under the law.
 
         Two boxes that overlap are cut by the hyperplane across the coordinate in which their centres
@@ -69,7 +69,7 @@ class MeanBox:
         cell of its own.
         """
         kept: list[tuple[Tensor, Box]] = []
-        for component in law.components:
+        for component in diagonal_components(law):
             box = Box.around(component.loc, radius * component.scale)
             for k, (center, other) in enumerate(kept):
                 if bool(overlap(box, other)):

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalLaw
 from fedcert.numerics.gaussian import log_mass_lower
 from fedcert.numerics.rounding import UNIT_ROUNDOFF, down, exp_down, gamma, log_down, sum_down
 from fedcert.rules import LinearRule
@@ -48,7 +48,7 @@ class Lattice:
     kind: Int64[Tensor, "n_w"]
 
     @classmethod
-    def of(cls, rule: LinearRule, laws: Sequence[DiagonalGaussian]) -> "Lattice | None":
+    def of(cls, rule: LinearRule, laws: Sequence[DiagonalLaw]) -> "Lattice | None":
         """The lattice; None where there are too many clients or too many different scales to count.
 
         Args:
@@ -94,7 +94,7 @@ class Lattice:
 
 
 def lattice_log_mass(
-    rule: LinearRule, laws: Sequence[DiagonalGaussian], radius: Float64[Tensor, "n_w_or_1"]
+    rule: LinearRule, laws: Sequence[DiagonalLaw], radius: Float64[Tensor, "n_w_or_1"]
 ) -> float:
     """The bound of `Lattice.log_mass`; −inf where there is nothing to count.
 

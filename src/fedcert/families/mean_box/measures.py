@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedcert.families.mean_box.lattice import Lattice
 from fedcert.families.mean_box.witness import View
-from fedcert.laws import DiagonalGaussian, Law
+from fedcert.laws import DiagonalLaw, Law, diagonal_components
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import sum_down
 from fedcert.rules import AggregationRule, LinearRule, WeightedAverage
@@ -19,7 +19,7 @@ class EventView(NamedTuple):
     """Boxes of some laws, their image under a rule, and how the mass of the event behind it is measured."""
 
     name: View
-    laws: Sequence[DiagonalGaussian]
+    laws: Sequence[DiagonalLaw]
     rule: AggregationRule
     log_mass: Callable[[Float64[Tensor, "u d"]], Float64[Tensor, "u"]]
 
@@ -37,7 +37,7 @@ def views(laws: Sequence[Law], rule: AggregationRule) -> list[EventView]:
     """
     if len(laws) > 1 and isinstance(rule, WeightedAverage | LinearRule):
         linear = rule if isinstance(rule, LinearRule) else rule.linear
-        gaussians = [law.components[0] for law in laws]
+        gaussians = [diagonal_components(law)[0] for law in laws]
         lattice = Lattice.of(linear, gaussians)
         if lattice is not None:
             counted = _lattice(lattice, linear.pushforward(gaussians), rule.name)
@@ -47,7 +47,7 @@ def views(laws: Sequence[Law], rule: AggregationRule) -> list[EventView]:
 
 def _products(laws: Sequence[Law], rule: AggregationRule) -> EventView:
     """One box a client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
-    gaussians = [law.components[0] for law in laws]
+    gaussians = [diagonal_components(law)[0] for law in laws]
 
     def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
         return sum_down(torch.stack([law.central_log_mass(radius) for law in gaussians], dim=-1))
@@ -55,7 +55,7 @@ def _products(laws: Sequence[Law], rule: AggregationRule) -> EventView:
     return EventView(View.PRODUCT, gaussians, rule, log_mass)
 
 
-def _lattice(lattice: Lattice, deployed: DiagonalGaussian, rule: str) -> EventView:
+def _lattice(lattice: Lattice, deployed: DiagonalLaw, rule: str) -> EventView:
     """All tuples of lattice cells whose image lies in a box around the deployed mean."""
 
     def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.families.mean_box.costs import log_costs
-from fedcert.laws import Law
+from fedcert.laws import BoxMeasurable, diagonal_components
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
@@ -25,7 +25,7 @@ RADIUS = 6.0  # deviations that the first box spans
 
 
 def certify_splitting(
-    laws: Sequence[Law],
+    laws: Sequence[BoxMeasurable],
     rule: AggregationRule,
     safe: Safe,
     budget: int,
@@ -66,7 +66,7 @@ class Tiles(NamedTuple):
 
 
 def split_boxes(
-    laws: Sequence[Law], rule: AggregationRule, safe: Safe, budget: int, track: Tracker = silent
+    laws: Sequence[BoxMeasurable], rule: AggregationRule, safe: Safe, budget: int, track: Tracker = silent
 ) -> Tiles:
     """The products that `certify_splitting` adds up.
 
@@ -91,7 +91,7 @@ def split_boxes(
 class _Tiling:
     """The search for one property."""
 
-    laws: Sequence[Law]
+    laws: Sequence[BoxMeasurable]
     rule: AggregationRule
     safe: Safe
 
@@ -129,9 +129,9 @@ class _Tiling:
         return Enclosure.between(masses, masses).sum().exp()
 
 
-def _span(law: Law) -> Box:
+def _span(law: BoxMeasurable) -> Box:
     """The smallest box around all components' boxes of six deviations."""
-    boxes = Box.stack([Box.around(part.loc, RADIUS * part.scale) for part in law.components])
+    boxes = Box.stack([Box.around(part.loc, RADIUS * part.scale) for part in diagonal_components(law)])
     return Box(boxes.lower.amin(0), boxes.upper.amax(0))
 
 

@@ -14,10 +14,9 @@ from jaxtyping import Bool, Float64, Int32
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.families.projected.centre import Hidden, Known, LinearForm, conditional_deviation, linear_form
+from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
 from fedcert.families.projected.chernoff import deviation, moments, rough_mean
 from fedcert.families.projected.inversion import Row, enough_terms, lower_tail
-from fedcert.families.projected.layers import BEYOND, NoisyLayer
 from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
@@ -27,6 +26,7 @@ from fedcert.families.projected.spread import (
     movement,
     rounded_centre,
 )
+from fedcert.laws.affine import FAR_NORMALS, RandomAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail
@@ -95,7 +95,7 @@ class Violation:
         return (Enclosure.exactly(self.tails).sum() + self.events).upper.clamp(max=1.0)
 
 
-def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split) -> Violation:
+def violation(layers: Sequence[RandomAffine], properties: Properties, split: Split) -> Violation:
     """Bound the probability that C f(x) + d < 0 somewhere in a property's region.
 
     Args:
@@ -107,7 +107,7 @@ def violation(layers: Sequence[NoisyLayer], properties: Properties, split: Split
 
 
 def analysis(
-    layers: Sequence[NoisyLayer], properties: Properties, split: Split
+    layers: Sequence[RandomAffine], properties: Properties, split: Split
 ) -> tuple[Violation, tuple[Known, TailChoices] | None]:
     """The bound, what it knows of the hidden layers and how it bounds the tails; None for one layer alone.
 
@@ -126,10 +126,10 @@ def analysis(
     if len(layers) == 1:
         margin = down(d - movement(C, layers, radius, (), u[0]))
         tails = decided(C, d, _gaussian_tails(C, first, margin))
-        return Violation(tails, (C.shape[-2] * moving[0] + BEYOND).upper), None
+        return Violation(tails, (C.shape[-2] * moving[0] + FAR_NORMALS).upper), None
     moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
     spread, price = _first_spread(first, moved, split.ranges[:, 0])
-    price = price + layers[0].outputs * moving[0] + BEYOND
+    price = price + layers[0].outputs * moving[0] + FAR_NORMALS
     known = Known(first, radius, (spread,), (), u[1], width[1])
     for depth in range(1, len(layers) - 1):
         grown, cost = _next_layer(layers[: depth + 1], known, split, depth)
@@ -149,7 +149,7 @@ def decided(
     return torch.where((C == 0).all(-1), (d < 0).to(tails.dtype), tails)
 
 
-def _unit(layer: NoisyLayer, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
+def _unit(layer: RandomAffine, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
     """The unit rows of a layer, for each property."""
     return torch.eye(layer.outputs, dtype=like.dtype, device=like.device).expand(len(like), -1, -1)
 
@@ -169,7 +169,7 @@ def _first_spread(
 
 
 def _next_layer(
-    layers: Sequence[NoisyLayer], known: Known, split: Split, depth: int
+    layers: Sequence[RandomAffine], known: Known, split: Split, depth: int
 ) -> tuple[Known, Enclosure]:
     """What is known with one hidden layer more, and the price of its ranges and means.
 
@@ -203,7 +203,7 @@ def _next_layer(
         own = form.later[0][:, : layer.outputs]
     else:
         highest = up(known.first.mean + known.first.error)
-        own = conditional_deviation(*layer.deviations(unit), highest, known.first.deviation, known.deviating)
+        own = layer.noise(unit).at_rectified(highest, known.first.deviation, known.deviating)
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
     lines, ceiling = Lines.of(lower, upper, split.tilt[:, depth]), layer.ceiling(before)

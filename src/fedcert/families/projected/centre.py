@@ -23,10 +23,10 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.families.projected.layers import FARTHEST, NoisyLayer
-from fedcert.families.projected.rectified import Rectified, second_moment
+from fedcert.families.projected.rectified import Rectified
 from fedcert.families.projected.relaxation import Lines, through_relu
-from fedcert.families.projected.spread import Activations, Spread, movement_of_inputs, noise_over, read
+from fedcert.families.projected.spread import Spread, read
+from fedcert.laws.affine import MAX_NORMAL, MovedInputs, RandomAffine
 from fedcert.numerics.rounding import above, down, rounding_error, up
 
 
@@ -108,11 +108,11 @@ class LinearForm:
         return replace(self, noise=silent(self.noise), bias_noise=silent(self.bias_noise))
 
 
-def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[NoisyLayer], known: Known) -> LinearForm:
+def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], known: Known) -> LinearForm:
     """Lower bounds of B·a_l(x) over the region, for rows B of the last of the layers, on the events.
 
     Beyond those of `known`, each row relies on 2 l − 1 events of movement and, in each layer beyond the
-    second, on one of `conditional_deviation`.
+    second, on one of a conditional deviation.
 
     Args:
         rows: B.
@@ -123,33 +123,33 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[NoisyLayer], kn
     later: list[Tensor] = []
     for depth in reversed(range(1, len(layers))):
         layer = layers[depth]
-        size = sum(layer.weight.shape) + 8
+        size = layer.outputs + layer.inputs + 8
         offset, offset_error = layer.offset(rows)
-        noise, bias_noise = layer.deviations(rows)
+        noise = layer.noise(rows)
         coefficient, coefficient_error = layer.product(rows)
-        moved = noise_over(_read(depth, layers, known), noise, known.moving)
+        moved = noise.over_moved(_read(depth, layers, known), known.moving)
         constant, magnitude = constant + offset - moved, magnitude + offset.abs() + moved
         error = error + offset_error
         if depth == 1:
             break
         before = known.hidden[depth - 2]
-        later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.deviating))
+        later.append(noise.at_rectified(before.mean, before.deviation, known.deviating))
         rows, drop, charge = through_relu(coefficient, coefficient_error, before.lines, before.ceiling)
         constant, magnitude, error = constant + drop, magnitude + drop.abs(), error + charge
 
     first, spread = known.first, known.spreads[0]
-    inexact = coefficient_error + FARTHEST * layer.looseness(noise)
+    inexact = coefficient_error + MAX_NORMAL * layer.looseness(noise.weight)
     reach = (first.ceiling + spread.radius).unsqueeze(-2)
-    shaken = (coefficient.abs() + FARTHEST * noise) * first.error.unsqueeze(-2)
-    error = error + (inexact * reach + shaken).sum(-1) + FARTHEST * layer.looseness(bias_noise)
+    shaken = (coefficient.abs() + MAX_NORMAL * noise.weight) * first.error.unsqueeze(-2)
+    error = error + (inexact * reach + shaken).sum(-1) + MAX_NORMAL * layer.looseness(noise.bias)
     mean, offsets, slopes = _moved_means(coefficient, first, spread)
     drop = (coefficient.abs() * offsets).sum(-1)
     error = error + rounding_error(size, drop)
-    moved = movement_of_inputs(coefficient * slopes, layers[0], known.radius, known.moving)
+    moved = layers[0].movement(coefficient * slopes, known.radius, known.moving)
     constant, magnitude = constant - drop - moved, magnitude + drop + moved
     charge = error + rounding_error(8 * len(layers) + 8, magnitude)
     constant = down(constant - above(charge, 64 * len(layers) + 4 * size))
-    return LinearForm(constant, coefficient, mean, noise, bias_noise, tuple(later), first.deviation)
+    return LinearForm(constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
 
 
 def _moved_means(
@@ -164,7 +164,7 @@ def _moved_means(
     return moved, torch.where(mean > 0, up((moved - mean).abs()), 0.0), theta
 
 
-def _read(depth: int, layers: Sequence[NoisyLayer], known: Known) -> Activations:
+def _read(depth: int, layers: Sequence[RandomAffine], known: Known) -> MovedInputs:
     """How the region moves what layers[depth] reads, from the point where its noise is taken.
 
     That point is h(x_c), but h' for layer 2: within 2 D of h(x) where μ' is not μ.
@@ -176,33 +176,3 @@ def _read(depth: int, layers: Sequence[NoisyLayer], known: Known) -> Activations
     twice = torch.where(known.spreads[0].slope == 0.5, above(2 * radius + ulps, 4), 0.0)
     theta = (moved.theta == 1).to(twice.dtype)
     return replace(moved, delta=torch.maximum(moved.delta, twice), theta=theta, rest=twice)
-
-
-def conditional_deviation(
-    noise: Float64[Tensor, "P R k"],
-    bias_noise: Float64[Tensor, "P R"],
-    mean: Float64[Tensor, "P k"],
-    deviation: Float64[Tensor, "P k"],
-    u: Float64[Tensor, "P"],
-) -> Float64[Tensor, "P R"]:
-    """Bounds of √(Σ_k r_k² h_k² + r_b²) for the activations h of a hidden layer at the centre.
-
-    Given the layers before, h_k = relu(μ_k + t_k Z_k). The root is a Lipschitz function of Z with
-    constant max_k r_k t_k, and its mean is at most the root of its mean square, so that
-
-        √(Σ r_k² h_k² + r_b²) ≤ √(Σ r_k² E h_k² + r_b²) + u max_k r_k t_k    but for e^(−u²/2).
-
-    Both terms grow with μ and t, so upper bounds of these do.
-
-    Args:
-        noise: r.
-        bias_noise: r_b.
-        mean: upper bounds of μ.
-        deviation: upper bounds of t.
-        u: the width of the event.
-    """
-    moment = second_moment(mean, deviation).unsqueeze(-2)
-    terms = noise.shape[-1] + 6
-    square = above((noise * noise * moment).sum(-1) + bias_noise * bias_noise, terms)
-    lipschitz = (noise * deviation.unsqueeze(-2)).amax(-1)
-    return above(square.sqrt() + u.unsqueeze(-1) * lipschitz, 6)

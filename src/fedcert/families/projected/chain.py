@@ -22,7 +22,6 @@ from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
 from fedcert.families.projected.bound import Violation, decided
-from fedcert.families.projected.layers import BEYOND, NoisyLayer
 from fedcert.families.projected.rectified import first_activations
 from fedcert.families.projected.references import Conditional, Ranges, Reference
 from fedcert.families.projected.relaxation import Lines, through_relu
@@ -31,10 +30,10 @@ from fedcert.families.projected.spread import (
     concentration,
     concentration_width,
     movement,
-    movement_of_inputs,
     rounded_centre,
 )
 from fedcert.families.projected.tails import Limit, Projections, total
+from fedcert.laws.affine import FAR_NORMALS, RandomAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import above, down, rounding_error, up
@@ -49,8 +48,8 @@ class Federation:
         clients: the layers with each client's weighted scales; their squares add up to the deployed ones.
     """
 
-    deployed: Sequence[NoisyLayer]
-    clients: Sequence[Sequence[NoisyLayer]]
+    deployed: Sequence[RandomAffine]
+    clients: Sequence[Sequence[RandomAffine]]
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class _Chain:
         self.centre, self.radius = rounded_centre(properties.regions.lower, properties.regions.upper)
         self.u = concentration_width(failure)
         self.event = concentration(self.u)
-        self.price = Enclosure.exactly(torch.full_like(failure, BEYOND))
+        self.price = Enclosure.exactly(torch.full_like(failure, FAR_NORMALS))
         self.known: list[Ranges] = []
         self.first = first_activations(self.layers[0], self.centre)
         self.first_shares = [first_activations(own[0], self.centre).deviation for own in self.clients]
@@ -173,11 +172,10 @@ class _Chain:
         for place in reversed(range(1, depth + 1)):
             layer, before = self.layers[place], self.known[place - 1]
             offset, offset_error = layer.offset(rows)
-            noise, _ = layer.deviations(rows)
+            noise = layer.noise(rows)
             lost = self.reference.lost(place, self.layers, self.radius, self.known, noise, self.u)
-            shares = [
-                self.reference.deviation(*own[place].deviations(rows), before, self.u) for own in self.clients
-            ]
+            each = [own[place].noise(rows) for own in self.clients]
+            shares = [self.reference.deviation(own, before, self.u) for own in each]
             deviations.append(torch.stack(shares, dim=-1))
             coefficient, coefficient_error = layer.product(rows)
             lines = Lines.of(before.lower, before.upper)
@@ -189,7 +187,7 @@ class _Chain:
         terms = rows.shape[-1] + 4
         value = (rows * mean).sum(-1)
         inexact = (rows.abs() * self.first.error.unsqueeze(-2)).sum(-1)
-        moved = movement_of_inputs(rows, self.layers[0], self.radius, self.u)
+        moved = self.layers[0].movement(rows, self.radius, self.u)
         shares = [
             up(above((rows * t.unsqueeze(-2)).square().sum(-1), terms).sqrt()) for t in self.first_shares
         ]

@@ -15,8 +15,8 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.families.projected.centre import LinearForm
-from fedcert.families.projected.rectified import log_moment
 from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.rectified import log_moment
 from fedcert.numerics.rounding import rounding_error, up
 
 

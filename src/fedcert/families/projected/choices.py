@@ -13,12 +13,12 @@ from torch import Tensor
 from fedcert.families.projected.bound import Split, TailChoices, Violation, analysis
 from fedcert.families.projected.centre import Known
 from fedcert.families.projected.chain import Chained, Federation, chained_analysis
-from fedcert.families.projected.layers import NoisyLayer
 from fedcert.families.projected.references import Conditional, Reference, Static
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.split import parts
 from fedcert.families.projected.spread import Spread
 from fedcert.families.projected.tails import Projections
+from fedcert.laws.affine import RandomAffine
 from fedcert.model.properties import Properties
 
 Choices = Mapping[str, Tensor]
@@ -27,7 +27,7 @@ EXACT, CONDITIONAL, STATIC = 0, 1, 2
 
 
 def chosen_violation(
-    layers: Sequence[NoisyLayer], properties: Properties, split: Split
+    layers: Sequence[RandomAffine], properties: Properties, split: Split
 ) -> tuple[Violation, Choices]:
     """The bound that a split gives, and all choices behind it.
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidConfig, InvalidLaw, ShapeMismatch
 from fedcert.families.projected.choices import Choices
-from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
+from fedcert.laws import DiagonalGaussian, DiagonalLaw, GaussianMixture, Law, diagonal_components
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import up
 from fedcert.witness import Witness
@@ -33,8 +33,8 @@ ALIKE = 1e-4  # relative difference of its deviations
 
 Sets = tuple[tuple[int, ...], ...]
 Interval = tuple[Float64[Tensor, "P"], Float64[Tensor, "P"]]
-Bound = Callable[[Sequence[DiagonalGaussian]], Interval]
-Chosen = Callable[[Sequence[DiagonalGaussian]], tuple[Interval, Choices]]
+Bound = Callable[[Sequence[DiagonalLaw]], Interval]
+Chosen = Callable[[Sequence[DiagonalLaw]], tuple[Interval, Choices]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def bounded(laws: Sequence[Law], bound: Chosen, budget: int, good: float) -> tup
     if budget < 1:
         raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
     if all(len(law.components) == 1 for law in laws):
-        found, choices = bound([law.components[0] for law in laws])
+        found, choices = bound([diagonal_components(law)[0] for law in laws])
         return found, Witness(choices)
     mixture = mixed(laws, lambda components: bound(components)[0], budget, good)
     return (mixture.lower, mixture.upper), None
@@ -147,9 +147,10 @@ def weight_of(shares: Sequence[Enclosure], node: Sets) -> Enclosure:
     return weight.clamp(0.0, 1.0)
 
 
-def _hull(law: Law, chosen: Sequence[int]) -> DiagonalGaussian | None:
+def _hull(law: Law, chosen: Sequence[int]) -> DiagonalLaw | None:
     """A law that encloses some components, where they are so close that it is worth a bound."""
-    parts = [law.components[k] for k in chosen]
+    components = diagonal_components(law)
+    parts = [components[k] for k in chosen]
     if len(parts) == 1:
         return parts[0]
     if any(part.loc_error is not None or part.scale_error for part in parts):
@@ -160,7 +161,7 @@ def _hull(law: Law, chosen: Sequence[int]) -> DiagonalGaussian | None:
     return enclosing(parts) if near and alike else None
 
 
-def enclosing(laws: Sequence[DiagonalGaussian]) -> DiagonalGaussian:
+def enclosing(laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
     """A law with errors so large that all the given ones are among those it stands for.
 
     Args:
@@ -199,6 +200,7 @@ def _farthest(law: Law, chosen: Sequence[int]) -> tuple[float, int, int]:
 
 def _distance(law: Law, i: int, j: int) -> float:
     """How far two components are apart, in deviations; it only chooses where to split."""
-    one, other = law.components[i], law.components[j]
+    components = diagonal_components(law)
+    one, other = components[i], components[j]
     apart = ((one.loc - other.loc) / one.scale).abs().max() + (one.scale / other.scale).log().abs().max()
     return apart.item()

@@ -18,9 +18,9 @@ from fedcert.families.projected.choices import (
     prefixed,
 )
 from fedcert.families.projected.components import TUPLES, Interval, bounded
-from fedcert.families.projected.layers import noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
-from fedcert.laws import DiagonalGaussian, Law
+from fedcert.laws import DiagonalLaw, GaussianLaw, Law
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -61,7 +61,7 @@ def certify_projected_directly(
     require_gradual_underflow()
     attack = attack or ProjectedGradient()
 
-    def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+    def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
         deployed = rule.pushforward(components)
         lower, below = lower_bound(network, deployed, properties, track)
         upper, above = upper_bound(network, deployed, properties, attack)
@@ -87,9 +87,9 @@ def certify_projected_locally(
     """
     require_gradual_underflow()
 
-    def bound(laws: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
-        layers = noisy_layers(network, laws[0])
-        split = uniform_split(layers, len(properties), STARTS[0])
+    def bound(laws: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
+        layers = random_layers(network, laws[0])
+        split = uniform_split(layers, properties, STARTS[0])
         found, choices = chosen_violation(layers, properties, split)
         lower = complement(found.probability)
         return (lower, torch.ones_like(lower)), choices
@@ -113,14 +113,14 @@ def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
 
 
 def lower_bound(
-    network: Network, law: DiagonalGaussian, properties: Properties, track: Tracker = silent
+    network: Network, law: GaussianLaw, properties: Properties, track: Tracker = silent
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
 
     The least of three bounds, property by property: with the first hidden layer's law exact, and where
     that proves little, with every ReLU a line and the noise at random or at fixed activations.
     """
-    layers = noisy_layers(network, law)
+    layers = random_layers(network, law)
     _, split = least_violation(layers, properties, track)
     found, choices = chosen_violation(layers, properties, split)
     violated = found.probability
@@ -144,7 +144,7 @@ def _spread_out(choices: Choices, chosen: Bool[Tensor, "P"]) -> Choices:
 
 
 def upper_bound(
-    network: Network, law: DiagonalGaussian, properties: Properties, attack: ProjectedGradient
+    network: Network, law: GaussianLaw, properties: Properties, attack: ProjectedGradient
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """U ≥ Pr(safe), for one Gaussian law, and the choices behind it.
 
@@ -157,11 +157,11 @@ def upper_bound(
     lower, upper = properties.regions.lower, properties.regions.upper
     points = torch.minimum(torch.maximum(worst[0].double(), lower), upper)
     negated = Properties(Box.point(points), -properties.C, -properties.d)
-    layers = noisy_layers(network, law)
+    layers = random_layers(network, law)
     trivial = (properties.C == 0).all(-1)
     bounds, choices = [], []
     for start in STARTS:
-        split = uniform_split(layers, len(properties), start)
+        split = uniform_split(layers, properties, start)
         found, chosen = chosen_violation(layers, negated, split)
         holds = torch.where(trivial, (properties.d >= 0).to(points.dtype), found.tails)
         least, constraint = holds.min(-1)

@@ -1,16 +1,12 @@
 """h = relu(μ + t Z), the law of an activation whose pre-activation is Gaussian."""
 
-import math
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.families.projected.layers import FARTHEST, UNDERFLOW, NoisyLayer
-from fedcert.numerics.rounding import LIBRARY_ULPS, above, rounding_error, up
-
-_ROUNDINGS = 4 * LIBRARY_ULPS
+from fedcert.laws.affine import MAX_NORMAL, RandomAffine
+from fedcert.numerics.rounding import above
 
 
 @dataclass(frozen=True)
@@ -18,7 +14,7 @@ class Rectified:
     """Independent h_k = relu(μ_k + t_k Z_k), for each property.
 
     `mean` and `deviation` are exact numbers: they define these h. The activations of the exact law are
-    within `error` of them, for the same Z, unless one of the |Z| exceeds `FARTHEST`.
+    within `error` of them, for the same Z, unless one of the |Z| exceeds `MAX_NORMAL`.
 
     Attributes:
         mean: μ.
@@ -32,68 +28,10 @@ class Rectified:
 
     @property
     def ceiling(self) -> Float64[Tensor, "P k"]:
-        """A bound of h and h* while |Z| ≤ `FARTHEST`."""
-        return above(self.mean.clamp(min=0.0) + FARTHEST * self.deviation + self.error, 4)
+        """A bound of h and h* while |Z| ≤ `MAX_NORMAL`."""
+        return above(self.mean.clamp(min=0.0) + MAX_NORMAL * self.deviation + self.error, 4)
 
 
-def first_activations(layer: NoisyLayer, x: Float64[Tensor, "P p"]) -> Rectified:
-    """The activations of the first layer at a point x: μ = M x + m, t² = Σ_k S_jk² x_k² + s_j².
-
-    x_k² is rounded up: a large scale would multiply what its underflow loses.
-    """
-    terms = layer.weight.shape[-1] + 1
-    mean = x @ layer.weight.mT + layer.bias
-    magnitude = x.abs() @ layer.weight.abs().mT + layer.bias.abs()
-    inexact = x.abs() @ layer.weight_error.mT + layer.bias_error
-    square = layer.weight_scale * layer.weight_scale
-    variance = up(x * x) @ square.mT + layer.bias_scale * layer.bias_scale
-    deviation = up(above(variance, terms + 4).sqrt())
-    loose = (layer.shrinkage + rounding_error(8 * (terms + 8), torch.ones_like(deviation))) * deviation
-    loose = loose + UNDERFLOW * layer.weight_scale.amax(-1)
-    error = above(rounding_error(terms + 1, magnitude) + inexact + FARTHEST * loose, terms + 8)
-    return Rectified(mean, deviation, error)
-
-
-def second_moment(mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"]) -> Float64[Tensor, "P k"]:
-    """An upper bound of E relu(μ + t Z)² = (μ² + t²) Φ(ν) + μ t φ(ν), ν = μ/t.
-
-    It grows with μ, and with t, relu² being convex: upper bounds of μ and t may be given.
-    """
-    nu = mean / deviation
-    density = torch.exp(-nu * nu / 2) / math.sqrt(2 * math.pi)
-    square = mean * mean + deviation * deviation
-    moment = square * torch.special.ndtr(nu) + mean * deviation * density
-    charged = square * (1 + nu * nu * density) + (mean * deviation * density).abs()
-    return up((moment + rounding_error(_ROUNDINGS, charged)).clamp(min=0.0))
-
-
-def log_moment(
-    linear: Float64[Tensor, "P R k"],
-    quadratic: Float64[Tensor, "P R k"],
-    mean: Float64[Tensor, "P R k"],
-    deviation: Float64[Tensor, "P k"],
-) -> Float64[Tensor, "P R k"]:
-    """An upper bound of log E exp(c h + q² h² / 2); infinite where the expectation (nearly) is.
-
-    With ν = μ/t, v = c t and w = q² t² < 1, the Gaussian integral over h > 0 gives
-
-        E = Φ(−ν) + (1 − w)^-½ exp[(ν² w + 2 ν v + v²) / (2 (1 − w))] Φ((ν + v) / √(1 − w)).
-
-    Args:
-        linear: c, or c after one rounding: the error of that is charged too.
-        quadratic: q ≥ 0, whose square multiplies h² / 2, or q after one rounding.
-        mean: μ.
-        deviation: t.
-    """
-    t = deviation.unsqueeze(-2)
-    nu, v, w = mean / t, linear * t, (quadratic * t) ** 2
-    rest = (1 - w).clamp(min=0.5)
-    edge = (nu + v) / rest.sqrt()
-    exponent = (nu * nu * w + 2 * nu * v + v * v) / (2 * rest)
-    active = exponent + torch.special.log_ndtr(edge) - rest.log() / 2
-    inactive = torch.special.log_ndtr(-nu).expand_as(active)
-    gap = inactive - active  # each term's error counts by its share of the sum, at most exp(−|gap|)
-    size = (nu * nu * w + 2 * (nu * v).abs() + v * v) / (2 * rest) + edge.clamp(max=0.0) ** 2
-    size = size * torch.exp((-gap).clamp(max=0.0)) + nu.clamp(min=0.0) ** 2 * torch.exp(gap.clamp(max=0.0))
-    error = rounding_error(_ROUNDINGS, 1 + size + torch.logaddexp(active, inactive).abs())
-    return torch.where(w <= 0.5, up(torch.logaddexp(active, inactive) + error), math.inf)
+def first_activations(layer: RandomAffine, x: Float64[Tensor, "P p"]) -> Rectified:
+    """The activations of the first layer at a point x; its rows are independent."""
+    return Rectified(*layer.at(x))

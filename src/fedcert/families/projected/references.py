@@ -8,10 +8,9 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.families.projected.centre import conditional_deviation
-from fedcert.families.projected.layers import NoisyLayer
-from fedcert.families.projected.spread import Spread, noise_over, noise_over_inputs, read
-from fedcert.numerics.rounding import above, up
+from fedcert.families.projected.spread import Spread, read
+from fedcert.laws.affine import RandomAffine, RowNoise
+from fedcert.numerics.rounding import up
 
 
 @dataclass(frozen=True)
@@ -44,23 +43,17 @@ class Reference(Protocol):
         """What the tail of the noise exceeds the Gaussian one by, at most."""
         ...
 
-    def deviation(
-        self,
-        noise: Float64[Tensor, "P R k"],
-        bias_noise: Float64[Tensor, "P R"],
-        before: Ranges,
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
+    def deviation(self, noise: RowNoise, before: Ranges, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """Bounds of the deviation of a row's noise at the reference."""
         ...
 
     def lost(
         self,
         depth: int,
-        layers: Sequence[NoisyLayer],
+        layers: Sequence[RandomAffine],
         radius: Float64[Tensor, "P p"],
         before: Sequence[Ranges],
-        noise: Float64[Tensor, "P R k"],
+        noise: RowNoise,
         u: Float64[Tensor, "P"],
     ) -> Float64[Tensor, "P R"]:
         """Bounds of a row's noise between the reference and any point of the region."""
@@ -76,27 +69,21 @@ class Conditional:
         """2, by the reflection principle."""
         return 2.0
 
-    def deviation(
-        self,
-        noise: Float64[Tensor, "P R k"],
-        bias_noise: Float64[Tensor, "P R"],
-        before: Ranges,
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
+    def deviation(self, noise: RowNoise, before: Ranges, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """√(Σ_k r_k² h_k² + r_b²), on an event of concentration."""
-        return conditional_deviation(noise, bias_noise, before.mean, before.deviation, u)
+        return noise.at_rectified(before.mean, before.deviation, u)
 
     def lost(
         self,
         depth: int,
-        layers: Sequence[NoisyLayer],
+        layers: Sequence[RandomAffine],
         radius: Float64[Tensor, "P p"],
         before: Sequence[Ranges],
-        noise: Float64[Tensor, "P R k"],
+        noise: RowNoise,
         u: Float64[Tensor, "P"],
     ) -> Float64[Tensor, "P R"]:
         """sup_x |N·(h(x) − h(x_c))|: only the input region drives it."""
-        return noise_over(read(depth, layers, radius, [own.spread for own in before]), noise, u)
+        return noise.over_moved(read(depth, layers, radius, [own.spread for own in before]), u)
 
 
 @dataclass(frozen=True)
@@ -108,31 +95,23 @@ class Static:
         """1: the sum is Gaussian."""
         return 1.0
 
-    def deviation(
-        self,
-        noise: Float64[Tensor, "P R k"],
-        bias_noise: Float64[Tensor, "P R"],
-        before: Ranges,
-        u: Float64[Tensor, "P"],
-    ) -> Float64[Tensor, "P R"]:
+    def deviation(self, noise: RowNoise, before: Ranges, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """√(Σ_k r_k² c_k² + r_b²)."""
         centre, _ = self.middle(before)
-        at = noise * centre.unsqueeze(-2)
-        square = (at * at).sum(-1) + bias_noise * bias_noise
-        return up(above(square, noise.shape[-1] + 4).sqrt())
+        return noise.at(centre)
 
     def lost(
         self,
         depth: int,
-        layers: Sequence[NoisyLayer],
+        layers: Sequence[RandomAffine],
         radius: Float64[Tensor, "P p"],
         before: Sequence[Ranges],
-        noise: Float64[Tensor, "P R k"],
+        noise: RowNoise,
         u: Float64[Tensor, "P"],
     ) -> Float64[Tensor, "P R"]:
         """Σ_k |N_k| ρ_k for |h_k(x) − c_k| ≤ ρ_k."""
         _, half = self.middle(before[depth - 1])
-        return noise_over_inputs(half, noise, u)
+        return noise.over(half, u)
 
     def middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
         """c, and ρ so that |h_k(x) − c_k| ≤ ρ_k."""

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.families.projected.bound import Split, Violation, violation
-from fedcert.families.projected.layers import NoisyLayer
+from fedcert.laws.affine import RandomAffine
 from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 
@@ -26,7 +26,7 @@ Coordinate = tuple[str, int]
 
 
 def least_violation(
-    layers: Sequence[NoisyLayer], properties: Properties, track: Tracker = silent
+    layers: Sequence[RandomAffine], properties: Properties, track: Tracker = silent
 ) -> tuple[Violation, Split]:
     """The least bound found for each property, and the split that gave it.
 
@@ -45,15 +45,15 @@ def least_violation(
     )
 
 
-def parts(layers: Sequence[NoisyLayer], count: int) -> Iterator[slice]:
+def parts(layers: Sequence[RandomAffine], count: int) -> Iterator[slice]:
     """Slices of the properties that bound the memory."""
-    widest = max([2 * layer.outputs * layer.weight.shape[-1] for layer in layers[1:-1]] or [1])
+    widest = max([2 * layer.outputs * layer.inputs for layer in layers[1:-1]] or [1])
     size = max(1, ELEMENTS // widest)
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
 
 
-def _search(layers: Sequence[NoisyLayer], properties: Properties) -> tuple[Violation, Split]:
+def _search(layers: Sequence[RandomAffine], properties: Properties) -> tuple[Violation, Split]:
     """Coordinate descent from the best start, for those properties that can gain by it."""
     best, split = _start(layers, properties, STARTS[-1])
     for start in STARTS[:-1]:
@@ -86,29 +86,31 @@ def coordinates(layers: int) -> list[Coordinate]:
     ]
 
 
-def uniform_split(layers: Sequence[NoisyLayer], properties: int, start: tuple[float, float, float]) -> Split:
+def uniform_split(
+    layers: Sequence[RandomAffine], properties: Properties, start: tuple[float, float, float]
+) -> Split:
     """The same failure probabilities for all properties and layers.
 
     Args:
         layers: the network.
-        properties: the number of properties.
+        properties: P properties.
         start: of a range, a movement and a deviation.
     """
-    hidden, like = max(1, len(layers) - 1), layers[0].bias
+    hidden, count, like = max(1, len(layers) - 1), len(properties), properties.d
     ranges, movement, deviation = start
     return Split(
-        like.new_full((properties, hidden), ranges),
-        like.new_full((properties, len(layers)), movement),
-        like.new_full((properties, len(layers)), deviation),
-        like.new_ones((properties, hidden)),
+        like.new_full((count, hidden), ranges),
+        like.new_full((count, len(layers)), movement),
+        like.new_full((count, len(layers)), deviation),
+        like.new_ones((count, hidden)),
     )
 
 
 def _start(
-    layers: Sequence[NoisyLayer], properties: Properties, start: tuple[float, float, float]
+    layers: Sequence[RandomAffine], properties: Properties, start: tuple[float, float, float]
 ) -> tuple[Violation, Split]:
     """One split for all properties, and what it gives."""
-    split = uniform_split(layers, len(properties), start)
+    split = uniform_split(layers, properties, start)
     return violation(layers, properties, split), split
 
 

@@ -6,7 +6,6 @@ Backwards from rows B, B·Δ_l is linear in x − x_c up to |A_k| D_k / 2 for a 
 differs from Δ/2 by at most D_k / 2, and up to the noise of every layer, sup_x |B W̃ v(x)|.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,11 +13,9 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from fedcert.families.projected.layers import NoisyLayer
+from fedcert.laws.affine import MovedInputs, RandomAffine
 from fedcert.numerics.enclosure import Enclosure
-from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, up
-
-MEAN_OF_A_NORMAL = math.nextafter(math.sqrt(2 / math.pi), 1.0)  # above √(2/π) = E |Z|
+from fedcert.numerics.rounding import above, up
 
 
 @dataclass(frozen=True)
@@ -46,25 +43,6 @@ class Spread:
         return torch.where(self.slope == 0, 0.0, self.radius)
 
 
-@dataclass(frozen=True)
-class Activations:
-    """v(x) = θ∘Δ(x) + e(x) with |v| ≤ δ and |e| ≤ ρ: how the region moves what a layer reads.
-
-    Attributes:
-        delta: δ.
-        theta: θ.
-        rest: ρ.
-        layer: the layer before, whose pre-activations Δ moves.
-        inputs: bounds of what moves that layer's inputs.
-    """
-
-    delta: Float64[Tensor, "P k"]
-    theta: Float64[Tensor, "P k"]
-    rest: Float64[Tensor, "P k"]
-    layer: NoisyLayer
-    inputs: Float64[Tensor, "P p"]
-
-
 def concentration(u: Float64[Tensor, "*P"]) -> Enclosure:
     """e^(−u²/2): at least the failure probability of one event of concentration."""
     return (Enclosure.exactly(u).square() / -2).exp()
@@ -75,61 +53,9 @@ def concentration_width(failure: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]
     return (-2 * failure.log()).sqrt()
 
 
-def noise_over_inputs(
-    delta: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P R k"], u: Float64[Tensor, "P"]
-) -> Float64[Tensor, "P R"]:
-    """A bound of sup |N·v| over |v| ≤ δ, that is Σ_k δ_k |N_k|, for independent N_k of deviation r_k.
-
-    Σ_k δ_k |N_k| is a Lipschitz function of standard normals with constant √Σ δ_k² r_k², so that
-
-        Σ_k δ_k |N_k| ≤ √(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k²    but for e^(−u²/2).
-    """
-    widths = deviation * delta.unsqueeze(-2)
-    terms = widths.shape[-1] + 4
-    return above(MEAN_OF_A_NORMAL * widths.sum(-1) + u.unsqueeze(-1) * _norm(widths), terms)
-
-
-def noise_over(
-    moved: Activations, deviation: Float64[Tensor, "P R k"], u: Float64[Tensor, "P"]
-) -> Float64[Tensor, "P R"]:
-    """A bound of sup_x |N·v(x)| for N_k independent of each other and of the layers before, of deviation r_k.
-
-    Given the layers before, the supremum is a Lipschitz function of N/r with constant sup_x ‖r∘v(x)‖ ≤ ‖r∘δ‖,
-    so it exceeds its conditional mean by more than u ‖r∘δ‖ with probability e^(−u²/2) at most. That mean is
-    at most √(2/π) Σ_k δ_k r_k; and, N·v being (N∘θ) W v' + N·e for the inputs v' of the layer before, at most
-
-        √(2/π) [Σ_j δ'_j √Σ_k r_k² θ_k² W_kj² + Σ_k ρ_k r_k].
-
-    Its first sum is a function of the weights W = M + S∘Z with a Lipschitz constant of
-    √Σ_j δ'_j² max_k (r_k θ_k S_kj)² and a mean of at most Σ_j δ'_j √Σ_k r_k² θ_k² (M_kj² + S_kj²).
-    These are two events, each of which fails with probability `concentration(u)` at most.
-
-    Args:
-        moved: v.
-        deviation: r.
-        u: the width of the events.
-    """
-    layer, terms = moved.layer, deviation.shape[-1] + 8
-    widths = deviation * moved.delta.unsqueeze(-2)
-    reading = deviation * moved.theta.unsqueeze(-2)
-    weight = up(layer.weight.abs() + layer.weight_error)
-    square = weight * weight + layer.weight_scale * layer.weight_scale
-    variance = (up(reading * reading) @ square).add_(terms * SMALLEST_NORMAL)
-    columns = variance.sqrt_() @ moved.inputs.unsqueeze(-1)
-    largest = reading.amax(-1) * _norm(moved.inputs * layer.weight_scale.amax(0)).unsqueeze(-1)
-    linear = columns.squeeze(-1) + u.unsqueeze(-1) * largest + (deviation * moved.rest.unsqueeze(-2)).sum(-1)
-    mean = MEAN_OF_A_NORMAL * torch.minimum(widths.sum(-1), linear)
-    return above(mean + u.unsqueeze(-1) * _norm(widths), sum(layer.weight.shape) + 16)
-
-
-def _norm(x: Float64[Tensor, "*batch k"]) -> Float64[Tensor, "*batch"]:
-    """An upper bound of ‖x‖."""
-    return up(above((x * x).sum(-1), x.shape[-1] + 2).sqrt())
-
-
 def movement(
     rows: Float64[Tensor, "P R m"],
-    layers: Sequence[NoisyLayer],
+    layers: Sequence[RandomAffine],
     radius: Float64[Tensor, "P p"],
     spreads: Sequence[Spread],
     u: Float64[Tensor, "P"],
@@ -148,56 +74,23 @@ def movement(
     total = torch.zeros_like(rows[..., 0])
     for depth in reversed(range(1, len(layers))):
         layer, before = layers[depth], spreads[depth - 1]
-        deviation, _ = layer.deviations(rows)
+        noise = layer.noise(rows)
         rows, error = layer.product(rows)
         inexact = (error * before.activations.unsqueeze(-2)).sum(-1)
         unknown = (rows.abs() * _unknown(before).unsqueeze(-2)).sum(-1)
-        noise = noise_over(read(depth, layers, radius, spreads), deviation, u)
-        total = total + above(noise + inexact + unknown, deviation.shape[-1] + 8)
+        shaken = noise.over_moved(read(depth, layers, radius, spreads), u)
+        total = total + above(shaken + inexact + unknown, layer.inputs + 8)
         rows = rows * before.slope.unsqueeze(-2)
-    return above(total + movement_of_inputs(rows, layers[0], radius, u), 2 * len(layers) + 8)
-
-
-def movement_of_inputs(
-    rows: Float64[Tensor, "P R k"],
-    layer: NoisyLayer,
-    radius: Float64[Tensor, "P p"],
-    u: Float64[Tensor, "P"],
-) -> Float64[Tensor, "P R"]:
-    """A bound of |B W (x − x_c)| over the region, for rows B of the first layer; one event a row.
-
-    It is Σ_k δ_k |B M|_k and what `noise_over_inputs` says of deviations √Σ_j B_j² S_jk². Sums over inputs
-    come first where they can: only B M and the deviations are needed input by input. What an underflow may
-    hide of either is added before.
-    """
-    rows = rows[:1] if rows.stride(0) == 0 else rows  # the same for all properties
-    size, square, scales = rows.abs(), up(rows * rows), layer.weight_scale * layer.weight_scale
-    outputs, inputs = layer.weight.shape
-    hidden = up(gamma(2 * (outputs + 2)) * layer.weight.abs() + layer.weight_error)
-    certain = _over_inputs((rows @ layer.weight).abs_().add_(outputs * SMALLEST_NORMAL), radius)
-    underflow = inputs * SMALLEST_NORMAL
-    inexact = _over_inputs(size, (radius @ hidden.mT).add_(underflow))
-    mean = _over_inputs((square @ scales).add_(outputs * SMALLEST_NORMAL).sqrt_(), radius)
-    widths = (up(radius * radius) @ scales.mT).add_(underflow)
-    variance = above(_over_inputs(square, widths), outputs + inputs + 8)
-    noise = MEAN_OF_A_NORMAL * mean + u.unsqueeze(-1) * up(variance.sqrt())
-    return above(certain + inexact + noise, outputs + inputs + 32)
-
-
-def _over_inputs(
-    values: Float64[Tensor, "P_or_1 R k"], inputs: Float64[Tensor, "P k"]
-) -> Float64[Tensor, "P R"]:
-    """Σ_k v_k δ_k."""
-    return torch.einsum("prk,pk->pr", values, inputs)
+    return above(total + layers[0].movement(rows, radius, u), 2 * len(layers) + 8)
 
 
 def read(
-    depth: int, layers: Sequence[NoisyLayer], radius: Float64[Tensor, "P p"], spreads: Sequence[Spread]
-) -> Activations:
+    depth: int, layers: Sequence[RandomAffine], radius: Float64[Tensor, "P p"], spreads: Sequence[Spread]
+) -> MovedInputs:
     """How the region moves what layers[depth] reads, from its values at the centre."""
     before = spreads[depth - 1]
     inputs = radius if depth == 1 else spreads[depth - 2].activations
-    return Activations(before.activations, before.slope, _unknown(before), layers[depth - 1], inputs)
+    return MovedInputs(before.activations, before.slope, _unknown(before), layers[depth - 1], inputs)
 
 
 def _unknown(spread: Spread) -> Float64[Tensor, "P m"]:

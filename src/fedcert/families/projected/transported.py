@@ -10,10 +10,10 @@ from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import Choices, least_chained_violation
 from fedcert.families.projected.components import TUPLES, Interval, bounded
 from fedcert.families.projected.direct import EVENTS, complement
-from fedcert.families.projected.layers import noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import GOOD_ENOUGH
 from fedcert.families.projected.tails import Cells, Projections
-from fedcert.laws import SMALLEST, DiagonalGaussian, Law
+from fedcert.laws import SMALLEST, DiagonalGaussian, DiagonalLaw, Law
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.rounding import require_gradual_underflow
@@ -55,7 +55,7 @@ def certify_projected(
     projections = projections or Cells()
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
 
-    def bound(components: Sequence[DiagonalGaussian]) -> tuple[Interval, Choices]:
+    def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
         federation = client_layers(components, linear, network)
         found = [
             least_chained_violation(federation, properties[part], projections)
@@ -70,7 +70,7 @@ def certify_projected(
     return Certificate(Claim("transported", rule.name, EVENTS), lower, None, witness)
 
 
-def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: Network) -> Federation:
+def client_layers(laws: Sequence[DiagonalLaw], rule: LinearRule, network: Network) -> Federation:
     """The deployed layers, and each client's share of their noise, of scale w_i σ_i.
 
     The product is rounded, which the scale's error allows for; a client of weight 0 gets the least scale.
@@ -87,5 +87,5 @@ def client_layers(laws: Sequence[DiagonalGaussian], rule: LinearRule, network: N
         )
         for weight, law in zip(rule.weights, laws, strict=True)
     ]
-    deployed = noisy_layers(network, rule.pushforward(laws))
-    return Federation(deployed, [noisy_layers(network, share) for share in shares])
+    deployed = random_layers(network, rule.pushforward(laws))
+    return Federation(deployed, [random_layers(network, share) for share in shares])

@@ -9,8 +9,10 @@ from problems import normal, uniform
 from torch import Tensor
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.families.projected.layers import BEYOND, FARTHEST, NoisyLayer, noisy_layers
+from fedcert.families.projected.layers import random_layers
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.affine import FAR_NORMALS, MAX_NORMAL
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Linear, Network, ReLU, mlp
 from fedcert.randomness import stream
 
@@ -25,7 +27,7 @@ SPECIFICATIONS = st.fixed_dictionaries({
 ROW_SIZES = st.sampled_from([0.0, 1e-310, 1e-170, 1e-100, 1e-8, 1.0, 1e30])
 
 
-def one_layer(seed, inputs, outputs, size, scale, error) -> tuple[DiagonalGaussian, NoisyLayer]:
+def one_layer(seed, inputs, outputs, size, scale, error) -> tuple[DiagonalGaussian, DiagonalAffine]:
     generator = stream(seed, "layers")
     count = outputs * (inputs + 1)
     law = DiagonalGaussian(
@@ -34,7 +36,7 @@ def one_layer(seed, inputs, outputs, size, scale, error) -> tuple[DiagonalGaussi
         error * size * uniform(generator, count) if error else None,
         error,
     )
-    return law, noisy_layers(mlp(inputs, outputs), law)[0]
+    return law, random_layers(mlp(inputs, outputs), law)[0]
 
 
 def rationals(x: Tensor) -> list:
@@ -85,7 +87,8 @@ def test_deviations_exceed_the_exact_ones_by_no_more_than_the_looseness(specific
     """Squares are compared, so that everything is rational; scales shrink as far as the law allows."""
     _, layer = one_layer(**specification)
     rows = size * normal(stream(specification["seed"], "rows"), 3, layer.outputs)
-    weight, bias = layer.deviations(rows)
+    noise = layer.noise(rows)
+    weight, bias = noise.weight, noise.bias
     shrunk = 1 - exact(layer.shrinkage)
     squares = [[b * b for b in row] for row in rationals(rows)]
     scales = [[s * s for s in row] for row in rationals(layer.weight_scale)]
@@ -126,7 +129,7 @@ def test_the_ceiling_is_above_every_pre_activation_of_ordinary_normals(specifica
     _, layer = one_layer(**specification)
     h = 3 * uniform(stream(specification["seed"], "ceiling"), 2, specification["inputs"])
     ceiling = layer.ceiling(h)
-    farthest = exact(FARTHEST)
+    farthest = exact(MAX_NORMAL)
     bias = zip(layer.bias, layer.bias_error, layer.bias_scale, strict=True)
     for j, (m, m_error, s) in enumerate(bias):
         row = zip(layer.weight[j], layer.weight_error[j], layer.weight_scale[j], strict=True)
@@ -139,8 +142,8 @@ def test_the_ceiling_is_above_every_pre_activation_of_ordinary_normals(specifica
 
 def test_normals_beyond_the_farthest_are_as_improbable_as_stated() -> None:
     """Q(z) ≤ e^(−z²/2) / 2, even for 2^100 weights."""
-    assert -(FARTHEST**2) / 2 + 100 * 0.6932 < -1000 * 0.6931
-    assert BEYOND > 0
+    assert -(MAX_NORMAL**2) / 2 + 100 * 0.6932 < -1000 * 0.6931
+    assert FAR_NORMALS > 0
 
 
 def test_layers_come_in_the_order_of_the_network() -> None:
@@ -149,7 +152,7 @@ def test_layers_come_in_the_order_of_the_network() -> None:
     law = DiagonalGaussian(
         normal(generator, network.parameters), 0.1 + uniform(generator, network.parameters)
     )
-    layers = noisy_layers(network, law)
+    layers = random_layers(network, law)
     assert [layer.outputs for layer in layers] == [3, 4, 1]
     x = normal(generator, 5, 2)
     h = x
@@ -176,4 +179,4 @@ def test_other_layers_are_refused(layers: tuple) -> None:
     network = Network(layers)
     law = DiagonalGaussian(*(torch.ones(network.parameters, dtype=torch.float64) for _ in range(2)))
     with pytest.raises(UnsupportedLayer, match="projected events"):
-        noisy_layers(network, law)
+        random_layers(network, law)

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 from oracles import normal_cdf
 from problems import normal, uniform
 
-from fedcert.families.projected.layers import FARTHEST, NoisyLayer, noisy_layers
-from fedcert.families.projected.rectified import Rectified, first_activations, log_moment, second_moment
+from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.affine import MAX_NORMAL
+from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import mlp
+from fedcert.numerics.rectified import log_moment, second_moment
 from fedcert.randomness import stream
 
 NU = st.one_of(st.floats(-60, 60), st.floats(-3, 3), st.sampled_from([-60.0, -1.0, 0.0, 1.0, 60.0]))
@@ -131,7 +134,7 @@ def test_nothing_is_claimed_of_nan() -> None:
         assert math.isnan(found) or found == math.inf
 
 
-def first_layer(seed: int, inputs: int, error: float, widest: float = 1.0) -> NoisyLayer:
+def first_layer(seed: int, inputs: int, error: float, widest: float = 1.0) -> DiagonalAffine:
     """A layer whose weights have scales that are so much wider, and whose biases have narrower ones."""
     generator = stream(seed, "rectified")
     network = mlp(inputs, 3)
@@ -140,7 +143,7 @@ def first_layer(seed: int, inputs: int, error: float, widest: float = 1.0) -> No
     weights, biases = network.unflatten(scale)[0]
     scale = torch.cat([weights.flatten() * widest, biases / widest])
     inexact = error * uniform(generator, network.parameters) if error else None
-    return noisy_layers(network, DiagonalGaussian(loc, scale, inexact, error))[0]
+    return random_layers(network, DiagonalGaussian(loc, scale, inexact, error))[0]
 
 
 @settings(max_examples=40)
@@ -172,14 +175,14 @@ def test_the_first_activations_of_every_law_within_the_error_are_enclosed(
             t, charged = arb(found.deviation[p, j].item()), arb(found.error[p, j].item())
             assert variance.sqrt() <= t
             shift = abs(mu - arb(found.mean[p, j].item())) + reach
-            assert shift + arb(FARTHEST) * (t - variance.sqrt() * shrunk) <= charged
+            assert shift + arb(MAX_NORMAL) * (t - variance.sqrt() * shrunk) <= charged
     wide = widest > 1 or error > 0
     assert wide or (found.error <= 1e-10 * (found.mean.abs() + found.deviation + size)).all()
 
 
 def test_the_ceiling_is_above_the_activations() -> None:
     first = first_activations(first_layer(0, 4, 1e-3), normal(stream(0, "x"), 5, 4))
-    h = (first.mean + FARTHEST * first.deviation).clamp(min=0.0) + first.error
+    h = (first.mean + MAX_NORMAL * first.deviation).clamp(min=0.0) + first.error
     assert (first.ceiling >= h).all()
     negative = Rectified(-1e9 * torch.ones(1, 1, dtype=torch.float64), cube(1.0)[0], cube(0.0)[0])
     assert negative.ceiling.item() >= 0

@@ -1,0 +1,159 @@
+"""One affine layer under a law: what the network sees of its random weights.
+
+A layer computes a = (M + W̃) h + m + b̃ with means M, m and centred noise W̃, b̃. Bounds of the network need M
+and m through products with rows B, and the noise through the scalar B·(W̃ h + b̃) alone: its deviation at a
+point, and its supremum over inputs that move. A law that answers these questions can be certified.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from jaxtyping import Float64
+from torch import Tensor
+
+MAX_NORMAL = 40.0
+"""No standard normal of a network is farther from 0 than this, except with probability `FAR_NORMALS`."""
+FAR_NORMALS = 2.0**-1000
+"""Above 2 n_w Q(40) for any network that fits into a machine: Q(40) < 2^-1159."""
+UNDERFLOW = 2.0**-480
+"""Times a scale: far above the square root of a sum of underflows."""
+
+
+class Outputs(NamedTuple):
+    """μ + t Z at a point, for each output of a layer; the exact law's values are within `error` of these.
+
+    That holds for the same Z, unless one of the |Z| exceeds `MAX_NORMAL`.
+
+    Attributes:
+        mean: μ.
+        deviation: t > 0.
+        error: bound of the distance.
+    """
+
+    mean: Float64[Tensor, "P m"]
+    deviation: Float64[Tensor, "P m"]
+    error: Float64[Tensor, "P m"]
+
+
+@dataclass(frozen=True)
+class MovedInputs:
+    """v(x) = θ∘Δ(x) + e(x) with |v| ≤ δ and |e| ≤ ρ: how a region moves what a layer reads.
+
+    Attributes:
+        delta: δ.
+        theta: θ.
+        rest: ρ.
+        layer: the layer before, whose outputs Δ moves.
+        inputs: bounds of what moves that layer's inputs.
+    """
+
+    delta: Float64[Tensor, "P k"]
+    theta: Float64[Tensor, "P k"]
+    rest: Float64[Tensor, "P k"]
+    layer: "RandomAffine"
+    inputs: Float64[Tensor, "P p"]
+
+
+@runtime_checkable
+class RowNoise(Protocol):
+    """B·(W̃ h + b̃) for rows B: Gaussian for every fixed h.
+
+    `weight` and `bias` bound the deviations of (B W̃)_k and of B·b̃.
+    """
+
+    @property
+    def weight(self) -> Float64[Tensor, "P R k"]:
+        """Bounds of the deviations of B W̃, input by input."""
+        ...
+
+    @property
+    def bias(self) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations of B·b̃."""
+        ...
+
+    def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations at fixed inputs h."""
+        ...
+
+    def at_rectified(
+        self, mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+    ) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations given h, for random inputs h_k = relu(μ_k + t_k Z_k), but for e^(−u²/2).
+
+        Upper bounds of μ and t may be given.
+        """
+        ...
+
+    def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
+        """Bounds of sup |B W̃ v| over |v| ≤ δ, but for e^(−u²/2)."""
+        ...
+
+    def over_moved(self, moved: MovedInputs, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
+        """Bounds of sup_x |B W̃ v(x)| for noise independent of the layers before, but for 2 e^(−u²/2)."""
+        ...
+
+
+@runtime_checkable
+class RandomAffine(Protocol):
+    """One affine layer under a law.
+
+    Attributes:
+        inputs: k, how many numbers the layer reads.
+        outputs: m, how many it computes.
+        independent: whether the noise of different outputs, and of different inputs, is independent.
+    """
+
+    @property
+    def inputs(self) -> int:
+        """k, how many numbers the layer reads."""
+        ...
+
+    @property
+    def outputs(self) -> int:
+        """m, how many numbers the layer computes."""
+        ...
+
+    @property
+    def independent(self) -> bool:
+        """Whether the noise of different outputs, and of different inputs, is independent."""
+        ...
+
+    def product(
+        self, rows: Float64[Tensor, "*batch m"]
+    ) -> tuple[Float64[Tensor, "*batch k"], Float64[Tensor, "*batch k"]]:
+        """B M for rows B, and a bound of its distance from the exact law's."""
+        ...
+
+    def offset(
+        self, rows: Float64[Tensor, "*batch m"]
+    ) -> tuple[Float64[Tensor, "*batch"], Float64[Tensor, "*batch"]]:
+        """B·m for rows B, and a bound of its distance from the exact law's."""
+        ...
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> RowNoise:
+        """B·(W̃ h + b̃) for rows B."""
+        ...
+
+    def looseness(self, deviation: Float64[Tensor, "*batch"]) -> Float64[Tensor, "*batch"]:
+        """A bound of what a deviation of `noise` exceeds the exact law's by."""
+        ...
+
+    def ceiling(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P m"]:
+        """A crude bound of |W h + b|, for inputs up to h and normals up to `MAX_NORMAL`."""
+        ...
+
+    def at(self, x: Float64[Tensor, "P k"]) -> Outputs:
+        """The law of each output at a fixed input x."""
+        ...
+
+    def movement(
+        self, rows: Float64[Tensor, "P R m"], radius: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+    ) -> Float64[Tensor, "P R"]:
+        """A bound of sup |B W v| over |v| ≤ δ, mean and noise, but for e^(−u²/2) a row."""
+        ...
+
+    def spread_inputs(
+        self, rows: Float64[Tensor, "P R m"], inputs: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+    ) -> Float64[Tensor, "P R"]:
+        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for e^(−u²/2)."""
+        ...
