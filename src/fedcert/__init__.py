@@ -25,7 +25,7 @@ _HOME = {
     "WeightedAverage": "rules",
     "certify_projected": "families.projected.transported",
     "certify_projected_directly": "families.projected.direct",
-    "client": "federation.server",
+    "client": "federation.client",
     "from_torch": "model.network",
     "linf_robustness": "model.properties",
     "mlp": "model.network",
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fedcert.families.paper_box.events import PaperBox as PaperBox
     from fedcert.families.projected.direct import certify_projected_directly as certify_projected_directly
     from fedcert.families.projected.transported import certify_projected as certify_projected
-    from fedcert.federation.server import client as client
+    from fedcert.federation.client import client as client
     from fedcert.federation.server import server as server
     from fedcert.laws import DiagonalGaussian as DiagonalGaussian
     from fedcert.laws import GaussianMixture as GaussianMixture

@@ -1,28 +1,26 @@
 """What a run claims and samples, in the order of its tables, with the work still to be done."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 
 import torch
 
 from fedcert.app.config import RunConfig
-from fedcert.app.same_law import OncePerLaw
-from fedcert.certificate import Certificate, Claim, Estimate
-from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_directly, certify_boxes_locally
-from fedcert.families.mean_box.events import MeanBox
-from fedcert.families.paper_box.events import PaperBox
-from fedcert.families.projected.direct import EVENTS as PROJECTED
-from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
-from fedcert.families.projected.transported import certify_projected
+from fedcert.certificate import Estimate
+from fedcert.families.protocol import Family
+from fedcert.families.registry import families
+from fedcert.federation.claims import Provable, claims_of
 from fedcert.federation.estimates import aggregated_sampling, attack_survival, mc_ibp
-from fedcert.federation.server import Provable, RuleName, direct, provable
+from fedcert.federation.same_law import OncePerLaw
+from fedcert.federation.server import RuleName, problem_of
 from fedcert.laws import DiagonalGaussian
+from fedcert.model.network import Network
+from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
-from fedcert.verify import AnyOf, Safe
-from fedcert.verify.interval import MergedIntervalVerifier
-from fedcert.verify.linear import LinearVerifier
+from fedcert.rules import AggregationRule, GaussianRule
+from fedcert.verify import Safe
 from fedcert.wire.message import Message
 
 Rules = dict[RuleName, AggregationRule]
@@ -30,49 +28,40 @@ Samplable = tuple[str, str, Callable[[], Estimate]]  # an estimate's name, its r
 
 
 def certify(
-    config: RunConfig, messages: Sequence[Message], rules: Rules, safe: Safe, track: Tracker = silent
+    config: RunConfig,
+    messages: Sequence[Message],
+    rules: Rules,
+    network: Network,
+    properties: Properties,
+    track: Tracker = silent,
 ) -> Iterator[Provable]:
     """Every claim of the run, family by family.
 
-    Local and transported claims are made for the deployed rule, direct ones for every rule that has a
-    closed-form law. All direct certificates draw the same random centres, so that rules with equal laws
-    have equal certificates, which are proven once, and no claim depends on which were proven before it in
-    the same process.
+    All direct certificates draw the same random centres, so that no claim depends on which were proven
+    before it in the same process.
     """
     deployed = rules[config.rule]
-    laws = [message.law for message in messages]
-    others = [rule for name, rule in rules.items() if name != config.rule and isinstance(rule, GaussianRule)]
-    with_law = [deployed, *others] if isinstance(deployed, GaussianRule) else others
-    deploys = [(rule, rule.pushforward(laws)) for rule in with_law]
-    if PaperBox.name in config.events:
-        events = paper_box(config)
-        yield from provable(messages, deployed, safe, config.budget, track)
-        once = OncePerLaw[Certificate]()
-        for rule, law in deploys:
-            centers = stream(config.seed, "direct")
-            prove = partial(direct, laws, rule, safe, centers, events, track)
-            yield Claim("direct", rule.name, PaperBox.name), once(law, rule.name, prove)
-    if MeanBox.name in config.events:
-        tight = Safe(safe.network, safe.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
-        local = partial(certify_boxes_locally, laws, deployed.name, tight, MeanBox(), track)
-        yield Claim("local", deployed.name, MeanBox.name), local
-        transported = partial(certify_boxes, laws, deployed, tight, MeanBox(), track=track)
-        yield Claim("transported", deployed.name, MeanBox.name), transported
-        once = OncePerLaw[Certificate]()
-        for rule, law in deploys:
-            prove = partial(certify_boxes_directly, laws, rule, tight, MeanBox(), track)
-            yield Claim("direct", rule.name, MeanBox.name), once(law, rule.name, prove)
-    if PROJECTED in config.events:
-        problem = safe.network, safe.properties
-        local = partial(certify_projected_locally, laws, deployed.name, *problem, track)
-        yield Claim("local", deployed.name, PROJECTED), local
-        if isinstance(deployed, LinearRule | WeightedAverage):
-            transported = partial(certify_projected, laws, deployed, *problem, track=track)
-            yield Claim("transported", deployed.name, PROJECTED), transported
-        once = OncePerLaw[Certificate]()
-        for rule, law in deploys:
-            prove = partial(certify_projected_directly, laws, rule, *problem, track=track)
-            yield Claim("direct", rule.name, PROJECTED), once(law, rule.name, prove)
+    compared = [rule for name, rule in rules.items() if name != config.rule]
+    problem = problem_of(messages, deployed, network, properties)
+    return claims_of(problem, chosen_families(config), compared, track)
+
+
+def chosen_families(config: RunConfig) -> list[Family]:
+    """The families of a run, in the order of tables.
+
+    Settings of the run that have the name of a family's field are the family's.
+
+    Args:
+        config: of the run.
+    """
+    return [_configured(family, config) for family in families() if family.name in config.events]
+
+
+def _configured(family: Family, config: RunConfig) -> Family:
+    if not is_dataclass(family):
+        return family
+    own = {field.name for field in fields(family)} & set(RunConfig.model_fields)
+    return replace(family, **{name: getattr(config, name) for name in own})
 
 
 def sample(
@@ -104,8 +93,3 @@ def sample(
         config.rule,
         partial(aggregated_sampling, laws, deployed, *problem, *joint, track),
     )
-
-
-def paper_box(config: RunConfig) -> PaperBox:
-    """The paper's events with the configured values."""
-    return PaperBox(config.gamma, config.centers, config.cells)

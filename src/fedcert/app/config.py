@@ -23,14 +23,14 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from fedcert.app.jsonfile import read_json
+from fedcert.certificate import Kind
 from fedcert.errors import InvalidConfig, UnreadableFile
+from fedcert.families.registry import family_named
 from fedcert.federation.server import RuleName, WeightsName
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 from fedcert.wire.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE, MIN_WEIGHT
 
 DIGITS_EPOCHS = 50
-EventsName = Literal["paper-box", "box", "projected"]
-Kind = Literal["local", "transported", "direct"]
 Scale = float | Literal["learned"]
 Natural = Annotated[int, Field(ge=0, le=2**53)]  # a count that is exact as a float, too
 Positive = Annotated[int, Field(ge=1, le=2**53)]
@@ -66,6 +66,12 @@ def _coefficient(value: float) -> float:
     return value
 
 
+def _family(value: str) -> str:
+    """The name of a known family of events."""
+    return family_named(value).name
+
+
+EventsName = Annotated[str, AfterValidator(_family)]
 Weight = Annotated[FiniteFloat, AfterValidator(_coefficient)]
 Rate = Annotated[NonNegativeFloat, AfterValidator(_coefficient)]
 

@@ -17,9 +17,10 @@ from pydantic import (
 from pydantic_core import ErrorDetails, core_schema
 from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
-from fedcert.app.config import Kind, Natural, Positive, RunConfig, complaint
+from fedcert.app.config import Natural, Positive, RunConfig, complaint
 from fedcert.app.journal import PROPERTIES, RESULT
 from fedcert.app.jsonfile import read_json
+from fedcert.certificate import Kind
 from fedcert.errors import UnreadableFile
 from fedcert.wire.message import NAME
 

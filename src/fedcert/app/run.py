@@ -7,7 +7,7 @@ from functools import partial
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from fedcert.app.claims import Rules, certify, paper_box, sample
+from fedcert.app.claims import Rules, certify, chosen_families, sample
 from fedcert.app.clients import Federation, choose_examples, form, scaled, train_clients
 from fedcert.app.config import RunConfig
 from fedcert.app.journal import Format, Once, afresh
@@ -22,13 +22,12 @@ from fedcert.app.stopwatch import Stopwatch, timed
 from fedcert.certificate import Certificate, Estimate
 from fedcert.data import Split
 from fedcert.families.cells import Cells
-from fedcert.families.paper_box.events import PaperBox
-from fedcert.federation.server import RuleName, client, deployed_rule
+from fedcert.families.protocol import CellFamily
+from fedcert.federation.server import RuleName, deployed_rule
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
 from fedcert.model.properties import correctly_classified, linf_robustness
 from fedcert.progress import Tracker, silent
-from fedcert.randomness import stream
 from fedcert.verify import Safe
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.verify.interval import IntervalVerifier
@@ -197,13 +196,13 @@ def send_messages(
     once: Once = afresh,
 ) -> list[Message]:
     """What each client sends; cells only where some events are made from them."""
+    makers = [family for family in chosen_families(config) if isinstance(family, CellFamily)]
 
     def send(i: int) -> Message:
         name, law, size = f"client-{i}", laws[i], sizes[i]
-        if PaperBox.name not in config.events:
+        if not makers:
             return Message(name, law, Cells.none(law.dimension).to(law.loc.device), size)
-        screen = safe if config.screen else None
-        return client(name, law, size, stream(config.seed, "cells", i), paper_box(config), screen, track)
+        return Message(name, law, makers[0].client_cells(law, i, safe, track), size, makers[0].name)
 
     sent = [once(f"messages/client-{i}.safetensors", partial(send, i), MESSAGE) for i in range(len(laws))]
     return [message.to(config.device) for message in sent]
@@ -239,7 +238,9 @@ def conclude(
         form = Format(file.save, file.load)
         certificates = [
             once(certificate_file(claim), partial(timed, prove), form)
-            for claim, prove in certify(config, messages, problem.rules, problem.safe, track)
+            for claim, prove in certify(
+                config, messages, problem.rules, problem.safe.network, problem.safe.properties, track
+            )
             if claim.kind in config.claims
         ]
     with watch.stage("estimates"):

@@ -9,6 +9,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
+from fedcert.app.claims import chosen_families
 from fedcert.app.clients import Examples, choose_examples
 from fedcert.app.config import RunConfig
 from fedcert.app.journal import Once, afresh
@@ -17,7 +18,7 @@ from fedcert.app.parts import MESSAGE
 from fedcert.app.run import RunResult, conclude, pose
 from fedcert.app.stopwatch import Stopwatch
 from fedcert.errors import InvalidMessage, TooFewClients
-from fedcert.families.paper_box.events import PaperBox
+from fedcert.families.protocol import CellFamily
 from fedcert.federation.acceptance import Accepted, Expected, accept
 from fedcert.model.network import Network, mlp
 from fedcert.progress import Tracker, silent
@@ -59,7 +60,8 @@ class Server:
         """
         examples = choose_examples(config, track)
         network = mlp(examples.test.x.shape[1], *config.hidden, examples.classes)
-        events = PaperBox.name if PaperBox.name in config.events else None
+        makers = [family.name for family in chosen_families(config) if isinstance(family, CellFamily)]
+        events = makers[0] if makers else None
         expected = Expected(config.clients, network.parameters, config.properties, events)
         accepted = accept(message_files(messages), expected, min_clients)
         if len(accepted.messages) < config.clients and not isinstance(config.weights, str):

@@ -1,60 +1,33 @@
-"""The federation in one process: `client` makes the one message, `server` makes the certificates."""
+"""The server: messages in, certificates out."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.certificate import Certificate, Claim
+from fedcert.certificate import Certificate
 from fedcert.errors import InvalidConfig, InvalidMessage
-from fedcert.families.paper_box.direct import certify_direct
-from fedcert.families.paper_box.events import PaperBox
-from fedcert.families.paper_box.local import certify_local
-from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.problem import Problem, SentCells
+from fedcert.families.protocol import Family
+from fedcert.families.registry import family_named
+from fedcert.federation.claims import claims_of
 from fedcert.laws import DiagonalGaussian
+from fedcert.model.network import Network
+from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 from fedcert.rules import (
     AggregationRule,
     CoordinateMedian,
-    GaussianRule,
     LinearRule,
     TrimmedMean,
     WeightedAverage,
 )
-from fedcert.search import exhaustive_within
-from fedcert.verify import Safe
-from fedcert.wire.message import NAME, Message
+from fedcert.wire.message import Message
 
 RuleName = Literal["fedavg", "pog", "linear", "server-step", "median", "trimmed-mean"]
 WeightsName = Literal["uniform", "size"]
-Provable = tuple[Claim, Callable[[], Certificate]]  # a claim, and the work that proves it
-
-
-def client(
-    name: str,
-    law: DiagonalGaussian,
-    examples: int,
-    generator: torch.Generator,
-    events: PaperBox | None = None,
-    screen: Safe | None = None,
-    track: Tracker = silent,
-) -> Message:
-    """What a client sends, once: its posterior, its cells and how many examples it has seen.
-
-    Args:
-        name: the client's name.
-        law: its posterior q_i.
-        examples: the number of its training examples.
-        generator: the source of randomness.
-        events: how cells are made; the paper's values where None.
-        screen: keeps only cells that are proven safe locally, for each property; None keeps all.
-        track: shows progress.
-    """
-    events = events or PaperBox()
-    return Message(name, law, events.cells(law, screen, generator, track), examples, events.name)
 
 
 def deployed_rule(
@@ -105,83 +78,49 @@ def _column(weights: WeightsName | Sequence[float], laws: Sequence[DiagonalGauss
     return torch.tensor([[w] for w in weights], dtype=torch.float64, device=laws[0].loc.device)
 
 
+def problem_of(
+    messages: Sequence[Message], rule: AggregationRule, network: Network, properties: Properties
+) -> Problem:
+    """What the messages of a federation ask: their laws and cells, under the rule that is deployed.
+
+    Of a cell's claimed mass and the one that is computed here, the smaller is used.
+
+    Args:
+        messages: what the clients sent, in the order of the rule's weights.
+        rule: the deployed rule.
+        network: f_θ.
+        properties: what is safe.
+    """
+    names = [message.client for message in messages]
+    if len(set(names)) < len(names):
+        raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
+    sent = SentCells(
+        {message.client: message.events for message in messages},
+        tuple(message.verified_cells for message in messages),
+    )
+    return Problem(network, properties, tuple(message.law for message in messages), rule, sent)
+
+
 def server(
     messages: Sequence[Message],
     rule: AggregationRule,
-    safe: Safe,
-    generator: torch.Generator,
-    events: PaperBox | None = None,
-    budget: int = 20_000,
+    network: Network,
+    properties: Properties,
+    events: Sequence[Family | str] = ("projected",),
     track: Tracker = silent,
 ) -> Iterator[Certificate]:
-    """The local, transported and direct certificates of the clients' cells, one after the other.
+    """The certificates of all kinds that some families of events have, one after the other.
 
     A rule without a closed-form deployed law (a median, a trimmed mean) has no direct certificate.
 
     Args:
         messages: what the clients sent.
         rule: the deployed rule.
-        safe: the verifier and the properties.
-        generator: the source of randomness for the direct certificate's cells.
-        events: how the direct certificate's cells are made; the paper's values where None.
-        budget: the most tuples of cells tried for a property.
+        network: f_θ.
+        properties: what is safe.
+        events: the families, or their names.
         track: shows progress.
     """
-    for _, prove in provable(messages, rule, safe, budget, track):
+    families = [family_named(own) if isinstance(own, str) else own for own in events]
+    for _, prove in claims_of(problem_of(messages, rule, network, properties), families, track=track):
         yield prove()
-    if isinstance(rule, GaussianRule):
-        yield direct([message.law for message in messages], rule, safe, generator, events, track)
-
-
-def provable(
-    messages: Sequence[Message],
-    rule: AggregationRule,
-    safe: Safe,
-    budget: int = 20_000,
-    track: Tracker = silent,
-) -> Iterator[Provable]:
-    """The local and the transported claim, with the work still to be done; arguments as for `server`."""
-    names = [message.client for message in messages]
-    if len(set(names)) < len(names):
-        raise InvalidMessage(f"two messages of one client: {sorted(names)}; its draws are not independent")
-    family = _family(messages)
-    cells = [message.verified_cells() for message in messages]
-    yield Claim("local", rule.name, family), partial(certify_local, cells, safe, rule.name, family)
-    yield (
-        Claim("transported", rule.name, family),
-        partial(certify_transported, cells, rule, safe, exhaustive_within(budget), budget, family, track),
-    )
-
-
-def _family(messages: Sequence[Message]) -> str:
-    """The name of the family of all clients' cells."""
-    families = {message.client: message.events for message in messages}
-    family = "+".join(sorted(set(families.values())))
-    if not NAME.fullmatch(family):
-        raise InvalidMessage(
-            f"events: the families of the clients' cells, {families}, have no name together of at most 64"
-            " characters: let all clients make cells of one family"
-        )
-    return family
-
-
-def direct(
-    laws: Sequence[DiagonalGaussian],
-    rule: GaussianRule,
-    safe: Safe,
-    generator: torch.Generator,
-    events: PaperBox | None = None,
-    track: Tracker = silent,
-) -> Certificate:
-    """The direct certificate alone: the paper's cells under the law of the deployed model.
-
-    Args:
-        laws: the clients' posteriors.
-        rule: the deployed rule.
-        safe: the verifier and the properties.
-        generator: the source of randomness.
-        events: how cells are made; the paper's values where None.
-        track: shows progress.
-    """
-    cells = (events or PaperBox()).cells(rule.pushforward(laws), safe, generator, track)
-    return certify_direct(cells, safe, rule.name, PaperBox.name)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidConfig
 from fedcert.families.cells import Cells, retain_disjoint
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalLaw
 from fedcert.numerics.box import Box
 from fedcert.progress import Tracker, silent
 from fedcert.verify import Safe
@@ -45,7 +45,7 @@ class PaperBox:
 
     def cells(
         self,
-        law: DiagonalGaussian,
+        law: DiagonalLaw,
         safe: Safe | None,
         generator: torch.Generator,
         track: Tracker = silent,
@@ -74,7 +74,7 @@ class SampledBoxes:
         gammas: γ.
     """
 
-    law: DiagonalGaussian
+    law: DiagonalLaw
     centers: Float64[Tensor, "N n_w"]
     gammas: tuple[float, ...]
 

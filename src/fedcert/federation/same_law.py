@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import torch
 
 from fedcert.certificate import Certificate, Estimate
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalLaw
 
 T = TypeVar("T", Certificate, Estimate)
 
@@ -19,9 +19,9 @@ class OncePerLaw(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self.made: list[tuple[DiagonalGaussian, T]] = []
+        self.made: list[tuple[DiagonalLaw, T]] = []
 
-    def __call__(self, law: DiagonalGaussian, rule: str, make: Callable[[], T]) -> Callable[[], T]:
+    def __call__(self, law: DiagonalLaw, rule: str, make: Callable[[], T]) -> Callable[[], T]:
         """The work for a rule, which is `make` unless an equal law has had it done.
 
         Args:
@@ -31,7 +31,7 @@ class OncePerLaw(Generic[T]):
         """
         return partial(self._find_or_make, law, rule, make)
 
-    def _find_or_make(self, law: DiagonalGaussian, rule: str, make: Callable[[], T]) -> T:
+    def _find_or_make(self, law: DiagonalLaw, rule: str, make: Callable[[], T]) -> T:
         for known, result in self.made:
             if same_law(known, law):
                 return result.for_rule(rule)
@@ -39,7 +39,7 @@ class OncePerLaw(Generic[T]):
         return self.made[-1][1]
 
 
-def same_law(one: DiagonalGaussian, other: DiagonalGaussian) -> bool:
+def same_law(one: DiagonalLaw, other: DiagonalLaw) -> bool:
     """Whether two laws are equal to the last bit, with the errors that they carry."""
     pairs = [(one.loc, other.loc), (one.scale, other.scale), (one.loc_error, other.loc_error)]
     return one.scale_error == other.scale_error and all(

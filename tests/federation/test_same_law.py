@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fedcert.app.same_law import OncePerLaw, same_law
 from fedcert.certificate import Certificate, Claim, Estimate
+from fedcert.federation.same_law import OncePerLaw, same_law
 from fedcert.laws import DiagonalGaussian
 from fedcert.rules import WeightedAverage
 

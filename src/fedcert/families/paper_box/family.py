@@ -1,0 +1,92 @@
+"""The family `paper-box`: boxes around posterior samples, as the paper has them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fedcert.certificate import Certificate, Kind
+from fedcert.families.cells import Cells
+from fedcert.families.paper_box.direct import certify_direct
+from fedcert.families.paper_box.events import PaperBox
+from fedcert.families.paper_box.local import certify_local
+from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.problem import Problem
+from fedcert.laws import Law, diagonal_components
+from fedcert.progress import Tracker, silent
+from fedcert.randomness import stream
+from fedcert.search import exhaustive_within
+from fedcert.verify import Safe, Verifier
+from fedcert.verify.interval import IntervalVerifier
+
+
+@dataclass(frozen=True)
+class PaperBoxFamily:
+    """Cells H = w* ± γσ around samples, each proven safe by interval bounds.
+
+    Local and transported claims use the cells that the clients sent; where they sent none, cells are
+    made as the clients would make them.
+
+    Attributes:
+        gamma: the expansion factors γ.
+        centers: the number of sampled centres.
+        cells: the maximum number of cells per client and property.
+        budget: the maximum number of tuples of cells per property.
+        screen: whether clients keep only cells that are safe for their own model.
+        seed: of all samples.
+    """
+
+    name: ClassVar[str] = PaperBox.name
+    verifier: ClassVar[Verifier] = IntervalVerifier()
+
+    gamma: tuple[float, ...] = (3.0, 4.0, 5.0, 6.0, 7.0)
+    centers: int = 200
+    cells: int = 8
+    budget: int = 20_000
+    screen: bool = True
+    seed: int = 0
+
+    @property
+    def events(self) -> PaperBox:
+        """How cells are made."""
+        return PaperBox(self.gamma, self.centers, self.cells)
+
+    def supports(self, problem: Problem, kind: Kind) -> bool:
+        """Gaussian clients; direct claims where the rule deploys a law in closed form."""
+        return problem.gaussian and (kind != "direct" or problem.has_deployed_law)
+
+    def client_cells(self, law: Law, client: int, safe: Safe, track: Tracker = silent) -> Cells:
+        """The cells that one client sends.
+
+        Args:
+            law: its posterior.
+            client: its number.
+            safe: the properties, to screen cells with.
+            track: shows progress.
+        """
+        (gaussian,) = diagonal_components(law)
+        screen = safe if self.screen else None
+        return self.events.cells(gaussian, screen, stream(self.seed, "cells", client), track)
+
+    def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
+        """The certificate of one kind of claim.
+
+        Args:
+            problem: the clients, the rule and the properties.
+            kind: of the claim.
+            track: shows progress.
+        """
+        safe, rule = problem.safe(self.verifier), problem.rule
+        if kind == "direct":
+            own = self.events.cells(problem.deployed, safe, stream(self.seed, "direct"), track)
+            return certify_direct(own, safe, rule.name, self.name)
+        events, cells = self._cells(problem, safe, track)
+        if kind == "local":
+            return certify_local(cells, safe, rule.name, events)
+        search = exhaustive_within(self.budget)
+        return certify_transported(cells, rule, safe, search, self.budget, events, track)
+
+    def _cells(self, problem: Problem, safe: Safe, track: Tracker) -> tuple[str, Sequence[Cells]]:
+        """The clients' cells, and the name of their family."""
+        if problem.sent is not None:
+            return problem.sent.events, problem.sent.cells
+        return self.name, [self.client_cells(law, i, safe, track) for i, law in enumerate(problem.laws)]

@@ -1,0 +1,40 @@
+"""The families that claims can be asked for by name."""
+
+from fedcert.errors import InvalidConfig
+from fedcert.families.mean_box.family import MeanBoxFamily
+from fedcert.families.paper_box.family import PaperBoxFamily
+from fedcert.families.projected.family import ProjectedFamily
+from fedcert.families.protocol import Family
+
+_FAMILIES: dict[str, Family] = {}
+
+
+def register_family(family: Family) -> None:
+    """Make a family known under its name, after all others.
+
+    Args:
+        family: with its default settings.
+    """
+    if family.name in _FAMILIES:
+        raise InvalidConfig(f"a family of events named {family.name} is known already")
+    _FAMILIES[family.name] = family
+
+
+def families() -> tuple[Family, ...]:
+    """All known families, in the order of tables."""
+    return tuple(_FAMILIES.values())
+
+
+def family_named(name: str) -> Family:
+    """The family of a name.
+
+    Args:
+        name: such as "projected".
+    """
+    if name not in _FAMILIES:
+        raise InvalidConfig(f"events: no family is named {name!r}; known are {', '.join(_FAMILIES)}")
+    return _FAMILIES[name]
+
+
+for _family in (PaperBoxFamily(), MeanBoxFamily(), ProjectedFamily()):
+    register_family(_family)
