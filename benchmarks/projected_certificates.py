@@ -13,18 +13,12 @@ import time
 import torch
 from common import HEADER, SETTINGS, Setting, Trained, both_datasets, mean, percent, train
 
-from fedcert.families.mean_box.certify import certify_boxes_directly
-from fedcert.families.mean_box.events import MeanBox
-from fedcert.families.paper_box.events import PaperBox
+from fedcert.families.problem import Problem
 from fedcert.families.projected.chain import chained_violation
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.references import Conditional, Reference, Static
 from fedcert.families.projected.transported import certify_projected, client_layers
-from fedcert.federation.server import direct
-from fedcert.randomness import stream
-from fedcert.verify import AnyOf, Safe
-from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verify.linear import LinearVerifier
+from fedcert.families.registry import family_named
 
 
 def chained(trained: Trained, reference: Reference) -> float:
@@ -40,10 +34,8 @@ def chained(trained: Trained, reference: Reference) -> float:
 
 def boxes(trained: Trained) -> tuple[float, float]:
     """The direct certificates of paper-box and of box events."""
-    safe = Safe(trained.network, trained.properties, IntervalVerifier())
-    tight = Safe(trained.network, trained.properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))
-    paper = direct(trained.laws, trained.rule, safe, stream(0, "direct"), PaperBox())
-    own = certify_boxes_directly(trained.laws, trained.rule, tight, MeanBox())
+    problem = Problem(trained.network, trained.properties, tuple(trained.laws), trained.rule)
+    paper, own = (family_named(name).prove(problem, "direct") for name in ("paper-box", "box"))
     return paper.mean_lower, own.mean_lower
 
 

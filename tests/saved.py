@@ -6,16 +6,19 @@ from pathlib import Path
 from unittest.mock import patch
 
 import torch
+from certifying import certify_boxes_directly
 from problems import normal, uniform
 
 from fedcert.certificate import Certificate
 from fedcert.families.hull import certify_hulls
 from fedcert.families.mean_box import certify as box
-from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_directly, certify_boxes_locally
+from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_locally
 from fedcert.families.mean_box.events import MeanBox
 from fedcert.families.mean_box.tiles import split_boxes
 from fedcert.families.paper_box.events import PaperBox
-from fedcert.federation.server import client, server
+from fedcert.families.paper_box.family import PaperBoxFamily
+from fedcert.federation.client import client
+from fedcert.federation.server import server
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
@@ -38,6 +41,7 @@ from fedcert.wire.message import Message
 TIGHT = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
 EVENTS = MeanBox(steps=7)
 CELLS = PaperBox(gammas=(1.0, 2.0), centers=40, limit=4)
+PAPER_BOX = PaperBoxFamily(CELLS.gammas, CELLS.centers, CELLS.limit, seed=1)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,9 @@ def certify_all(federation: Federation, rule: AggregationRule, budget: int = 24)
 def _certify(federation: Federation, rule: AggregationRule) -> Iterator[Certificate]:
     tight = Safe(federation.safe.network, federation.safe.properties, TIGHT)
     laws = federation.laws
-    yield from server(federation.messages, rule, federation.safe, stream(1, "direct"), CELLS)
+    yield from server(
+        federation.messages, rule, federation.safe.network, federation.safe.properties, [PAPER_BOX]
+    )
     yield certify_boxes_locally(laws, rule.name, tight, EVENTS)
     yield certify_boxes(laws, rule, tight, EVENTS)
     if isinstance(rule, GaussianRule):

@@ -3,11 +3,12 @@
 from fractions import Fraction
 
 import pytest
+from certifying import certify_boxes_directly
 from fooling import Fooling, cancelling, clearly_safe, near_zero, planted, vector, whole_square
 from torch import Tensor
 
 from fedcert.certificate import Certificate
-from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_directly
+from fedcert.families.mean_box.certify import certify_boxes
 from fedcert.families.mean_box.events import MeanBox
 from fedcert.families.paper_box.direct import certify_direct
 from fedcert.families.paper_box.events import PaperBox

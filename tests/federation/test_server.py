@@ -5,7 +5,10 @@ from problems import normal
 from fedcert.errors import InvalidMessage, ShapeMismatch
 from fedcert.families.cells import Cells
 from fedcert.families.paper_box.events import PaperBox
-from fedcert.federation.server import client, deployed_rule, direct, server
+from fedcert.families.paper_box.family import PaperBoxFamily
+from fedcert.families.problem import Problem
+from fedcert.federation.client import client
+from fedcert.federation.server import deployed_rule, server
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import linf_robustness
@@ -16,6 +19,7 @@ from fedcert.wire.message import Message
 
 NETWORK = mlp(4, 5, 3)
 EVENTS = PaperBox(centers=20)
+FAMILY = PaperBoxFamily(centers=20)
 
 
 def make_laws(clients: int, parameters: int = NETWORK.parameters) -> list[DiagonalGaussian]:
@@ -45,7 +49,7 @@ def test_messages_become_three_certificates_of_the_deployed_rule(rule_name, scre
         for i, law in enumerate(laws)
     ]
     rule = deployed_rule(rule_name, laws, [10, 10, 10])
-    certificates = list(server(messages, rule, safe, stream(0, "direct"), EVENTS))
+    certificates = list(server(messages, rule, NETWORK, safe.properties, [FAMILY]))
     assert [c.claim.kind for c in certificates] == ["local", "transported", "direct"]
     assert {c.claim.rule for c in certificates} == {rule_name}
     for certificate in certificates:
@@ -55,9 +59,11 @@ def test_messages_become_three_certificates_of_the_deployed_rule(rule_name, scre
 
 def test_equal_laws_have_equal_direct_certificates() -> None:
     laws = make_laws(3)
-    safe = make_safe(laws)
+    properties = make_safe(laws).properties
     fedavg, pog = (
-        direct(laws, deployed_rule(name, laws, [1, 2, 3]), safe, stream(0, "direct"), EVENTS)
+        FAMILY.prove(
+            Problem(NETWORK, properties, tuple(laws), deployed_rule(name, laws, [1, 2, 3])), "direct"
+        )
         for name in ("fedavg", "pog")
     )
     assert torch.equal(fedavg.lower, pog.lower)
@@ -75,8 +81,10 @@ def test_families_without_a_common_name_are_refused_before_any_work() -> None:
         Message(f"c{i}", law, Cells.none(law.dimension), 10, family)
         for i, (law, family) in enumerate(zip(laws, ("paper-box", 60 * "x"), strict=True))
     ]
+    rule = deployed_rule("fedavg", laws, [1, 1])
     with pytest.raises(InvalidMessage, match=r"events: .*'c1': 'xxx"):
-        next(server(messages, deployed_rule("fedavg", laws, [1, 1]), make_safe(laws), stream(0, "direct")))
+        next(server(messages, rule, NETWORK, make_safe(laws).properties, ["paper-box"]))
+    assert len(list(server(messages, rule, NETWORK, make_safe(laws).properties, ["projected"]))) == 3
 
 
 def test_clients_with_different_networks_are_refused() -> None:
@@ -84,6 +92,6 @@ def test_clients_with_different_networks_are_refused() -> None:
     safe = make_safe(laws)
     messages = [client(f"c{i}", law, 10, stream(0, i), EVENTS) for i, law in enumerate(laws)]
     with pytest.raises(ShapeMismatch):
-        list(server(messages, deployed_rule("fedavg", laws, [1, 1, 1]), safe, stream(0, "direct"), EVENTS))
+        list(server(messages, deployed_rule("fedavg", laws, [1, 1, 1]), NETWORK, safe.properties, [FAMILY]))
     with pytest.raises(ShapeMismatch, match="same network"):
         deployed_rule("pog", laws, [1, 1, 1])

@@ -4,13 +4,14 @@ import math
 
 import pytest
 import torch
+from certifying import certify_boxes_directly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import normal, uniform
 from scipy.stats import norm
 
 from fedcert.families.mean_box import certify as module
-from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_directly, certify_boxes_locally
+from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_locally
 from fedcert.families.mean_box.events import MeanBox
 from fedcert.federation.estimates import aggregated_sampling
 from fedcert.laws import DiagonalGaussian, GaussianMixture

@@ -15,11 +15,11 @@ from fedcert.families.mean_box.measures import EventView, identity, views
 from fedcert.families.mean_box.nested import Family
 from fedcert.families.mean_box.tiles import split_boxes
 from fedcert.families.mean_box.witness import Chosen
-from fedcert.laws import BoxMeasurable, DiagonalGaussian
+from fedcert.laws import BoxMeasurable
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
-from fedcert.rules import AggregationRule, GaussianRule
+from fedcert.rules import AggregationRule
 from fedcert.verify import Safe
 from fedcert.witness import Witness
 
@@ -90,27 +90,6 @@ def certify_boxes(
                 best[p] = tiles.lower[place]
                 chosen.tiles(p, tiles.products[place])
     return Certificate(claim, best, witness=chosen.witness())
-
-
-def certify_boxes_directly(
-    laws: Sequence[DiagonalGaussian],
-    rule: GaussianRule,
-    safe: Safe,
-    events: MeanBox,
-    track: Tracker = silent,
-) -> Certificate:
-    """The same under the deployed law: one "client", which deploys its own draw.
-
-    Args:
-        laws: q_i, the clients' posteriors.
-        rule: the deployed rule, whose law is in closed form.
-        safe: the verifier and the properties.
-        events: the widest radius and the bisection.
-        track: shows progress.
-    """
-    deployed = rule.pushforward(laws)
-    alone = identity(rule.name, deployed)
-    return certify_boxes([deployed], alone, safe, events, "direct", track=track)
 
 
 def certify_boxes_locally(
