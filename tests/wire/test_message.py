@@ -209,7 +209,7 @@ BROKEN_CONTENT = [
         lambda _, metadata: metadata.pop("examples"), InvalidMessage, "examples", id="examples missing"
     ),
     pytest.param(label("version", "1"), InvalidMessage, "version", id="another version"),
-    pytest.param(label("law", "laplace"), InvalidMessage, "law", id="unknown law"),
+    pytest.param(label("law", "laplace"), InvalidLaw, "law", id="unknown law"),
     pytest.param(label("format", "weights"), InvalidMessage, "format", id="another format"),
     pytest.param(lambda _, metadata: metadata.clear(), InvalidMessage, "format", id="no metadata"),
     pytest.param(label("note", "hello"), InvalidMessage, "'note'", id="unknown metadata"),
@@ -220,7 +220,7 @@ BROKEN_CONTENT = [
     pytest.param(
         lambda tensors, _: tensors.pop("cells.member"), InvalidMessage, "'cells.member'", id="missing tensor"
     ),
-    pytest.param(replace("extra", vector(1.0)), InvalidMessage, "header", id="additional tensor"),
+    pytest.param(replace("extra", vector(1.0)), InvalidMessage, "'extra'", id="additional tensor"),
     pytest.param(
         lambda tensors, _: tensors.update(extra=tensors.pop("law.loc")),
         InvalidMessage,
@@ -465,5 +465,5 @@ def test_the_server_uses_the_smaller_of_claim_and_computed_mass(below: list[floa
 
 def test_a_law_that_is_only_enclosed_is_not_sent() -> None:
     enclosed = DiagonalGaussian(law().loc, law().scale, scale_error=1e-15)
-    with pytest.raises(InvalidMessage, match="exactly"):
+    with pytest.raises(InvalidLaw, match="exactly"):
         Message("client-0", enclosed, message().cells, 1)

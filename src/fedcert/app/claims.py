@@ -8,42 +8,55 @@ import torch
 
 from fedcert.app.config import RunConfig
 from fedcert.certificate import Estimate
+from fedcert.families.problem import Problem
 from fedcert.families.protocol import Family
 from fedcert.families.registry import families
 from fedcert.federation.claims import Provable, claims_of
 from fedcert.federation.estimates import aggregated_sampling, attack_survival, mc_ibp
 from fedcert.federation.same_law import OncePerLaw
 from fedcert.federation.server import RuleName, problem_of
-from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, GaussianRule
+from fedcert.rules import AggregationRule
 from fedcert.verify import Safe
 from fedcert.wire.message import Message
 
 Rules = dict[RuleName, AggregationRule]
+Deployments = dict[RuleName, Problem]
 Samplable = tuple[str, str, Callable[[], Estimate]]  # an estimate's name, its rule, and the work
 
 
-def certify(
-    config: RunConfig,
-    messages: Sequence[Message],
-    rules: Rules,
-    network: Network,
-    properties: Properties,
-    track: Tracker = silent,
-) -> Iterator[Provable]:
+def deployed_by(
+    messages: Sequence[Message], rules: Rules, network: Network, properties: Properties
+) -> Deployments:
+    """The problem that each rule poses; laws are deployed once, and shared by claims and estimates.
+
+    Args:
+        messages: what the clients sent.
+        rules: by name.
+        network: f_θ.
+        properties: what is safe.
+    """
+    first, *others = rules
+    problem = problem_of(messages, rules[first], network, properties)
+    return {first: problem} | {name: problem.under(rules[name]) for name in others}
+
+
+def certify(config: RunConfig, deployments: Deployments, track: Tracker = silent) -> Iterator[Provable]:
     """Every claim of the run, family by family.
 
     All direct certificates draw the same random centres, so that no claim depends on which were proven
     before it in the same process.
+
+    Args:
+        config: of the run.
+        deployments: the problem that each rule poses.
+        track: shows progress.
     """
-    deployed = rules[config.rule]
-    compared = [rule for name, rule in rules.items() if name != config.rule]
-    problem = problem_of(messages, deployed, network, properties)
-    return claims_of(problem, chosen_families(config), compared, track)
+    compared = [problem for name, problem in deployments.items() if name != config.rule]
+    return claims_of(deployments[config.rule], chosen_families(config), compared, track)
 
 
 def chosen_families(config: RunConfig) -> list[Family]:
@@ -65,31 +78,31 @@ def _configured(family: Family, config: RunConfig) -> Family:
 
 
 def sample(
-    config: RunConfig,
-    laws: Sequence[DiagonalGaussian],
-    rules: Rules,
-    safe: Safe,
-    track: Tracker = silent,
+    config: RunConfig, deployments: Deployments, safe: Safe, track: Tracker = silent
 ) -> Iterator[Samplable]:
-    """MC–IBP and attack survival under the law of every rule that has one, and joint client draws."""
+    """MC–IBP and attack survival under the law of every rule that has one, and joint client draws.
+
+    Args:
+        config: of the run.
+        deployments: the problem that each rule poses.
+        safe: the paper's verifier.
+        track: shows progress.
+    """
 
     def draws(name: str, samples: int) -> tuple[int, torch.Generator]:
         return samples, stream(config.seed, name)
 
-    problem = safe.network, safe.properties
+    asked = safe.network, safe.properties
     proven, survive = OncePerLaw[Estimate](), OncePerLaw[Estimate]()
-    for name, rule in rules.items():
-        if isinstance(rule, GaussianRule):
-            law = rule.pushforward(laws)
+    for name, problem in deployments.items():
+        if problem.has_deployed_law:
+            law = problem.deployed
             count = partial(mc_ibp, law, safe, name, *draws("mc-ibp", config.mc_samples), track)
             yield "mc-ibp", name, proven(law, name, count)
             attacked = draws("attack-survival", config.attack_samples)
-            attack = partial(attack_survival, law, *problem, name, *attacked, track=track)
+            attack = partial(attack_survival, law, *asked, name, *attacked, track=track)
             yield "attack-survival", name, survive(law, name, attack)
     joint = draws("aggregated-sampling", config.aggregate_samples)
-    deployed = rules[config.rule]
-    yield (
-        "aggregated-sampling",
-        config.rule,
-        partial(aggregated_sampling, laws, deployed, *problem, *joint, track),
-    )
+    deployed = deployments[config.rule]
+    drawn = partial(aggregated_sampling, deployed.laws, deployed.rule, *asked, *joint, track)
+    yield "aggregated-sampling", config.rule, drawn

@@ -7,7 +7,7 @@ from functools import partial
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from fedcert.app.claims import Rules, certify, chosen_families, sample
+from fedcert.app.claims import Rules, certify, chosen_families, deployed_by, sample
 from fedcert.app.clients import Federation, choose_examples, form, scaled, train_clients
 from fedcert.app.config import RunConfig
 from fedcert.app.journal import Format, Once, afresh
@@ -24,7 +24,8 @@ from fedcert.data import Split
 from fedcert.families.cells import Cells
 from fedcert.families.protocol import CellFamily
 from fedcert.federation.server import RuleName, deployed_rule
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import diagonal_components
+from fedcert.laws.registry import StatedLaw
 from fedcert.model.network import Network
 from fedcert.model.properties import correctly_classified, linf_robustness
 from fedcert.progress import Tracker, silent
@@ -68,7 +69,7 @@ class RunResult:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Posed:
     """What is to be certified for given posteriors.
 
     Attributes:
@@ -121,26 +122,27 @@ def certify_clients(
     with watch.stage("properties"):
         laws = [scaled(posterior.law, config.scale).to(config.device) for posterior in posteriors]
         test = federation.examples.test
-        problem = pose(config, federation.network, laws, federation.sizes, federation.initial, test)
+        posed = pose(config, federation.network, laws, federation.sizes, federation.initial, test)
     with watch.stage("messages"):
-        messages = send_messages(config, laws, federation.sizes, problem.safe, track, once)
+        messages = send_messages(config, laws, federation.sizes, posed.safe, track, once)
     shape = federation.examples.image_shape
-    return conclude(config, shape, messages, problem, watch, track, once, federation.histograms)
+    return conclude(config, shape, messages, posed, watch, track, once, federation.histograms)
 
 
 def make_rules(
     config: RunConfig,
-    laws: Sequence[DiagonalGaussian],
+    laws: Sequence[StatedLaw],
     sizes: Sequence[int],
     initial: Float[Tensor, "n_w"],
 ) -> Rules:
     """The deployed rule, and the two that are always compared; explicit weights are the deployed rule's."""
     rules: Rules = {}
+    gaussians = [diagonal_components(law)[0] for law in laws]
     for name in dict.fromkeys((config.rule, *COMPARED)):
         own = name == config.rule or isinstance(config.weights, str)
         weights = config.weights if own else "uniform"
         rules[name] = deployed_rule(
-            name, laws, sizes, weights, config.trim, initial.double(), config.server_rate
+            name, gaussians, sizes, weights, config.trim, initial.double(), config.server_rate
         )
     return rules
 
@@ -149,7 +151,7 @@ def evaluate(
     config: RunConfig,
     network: Network,
     rules: Rules,
-    laws: Sequence[DiagonalGaussian],
+    laws: Sequence[StatedLaw],
     test: Split,
 ) -> tuple[dict[RuleName, float], Split]:
     """Accuracy of the posterior-mean model of each rule, and the inputs that become properties."""
@@ -166,11 +168,11 @@ def evaluate(
 def pose(
     config: RunConfig,
     network: Network,
-    laws: Sequence[DiagonalGaussian],
+    laws: Sequence[StatedLaw],
     sizes: Sequence[int],
     initial: Float[Tensor, "n_w"],
     test: Split,
-) -> Problem:
+) -> Posed:
     """The rules for these posteriors, and the properties of the model that is deployed.
 
     Args:
@@ -184,12 +186,12 @@ def pose(
     rules = make_rules(config, laws, sizes, initial)
     accuracy, inputs = evaluate(config, network, rules, laws, test)
     properties = linf_robustness(inputs.x, inputs.label, config.epsilon, config.margin, network.outputs)
-    return Problem(rules, accuracy, inputs, Safe(network, properties, IntervalVerifier()))
+    return Posed(rules, accuracy, inputs, Safe(network, properties, IntervalVerifier()))
 
 
 def send_messages(
     config: RunConfig,
-    laws: Sequence[DiagonalGaussian],
+    laws: Sequence[StatedLaw],
     sizes: Sequence[int],
     safe: Safe,
     track: Tracker = silent,
@@ -212,7 +214,7 @@ def conclude(
     config: RunConfig,
     image_shape: tuple[int, int],
     messages: list[Message],
-    problem: Problem,
+    posed: Posed,
     watch: Stopwatch,
     track: Tracker = silent,
     once: Once = afresh,
@@ -225,7 +227,7 @@ def conclude(
         config: what to run.
         image_shape: how to draw an input.
         messages: what the clients sent.
-        problem: the rules and the properties.
+        posed: the rules and the properties.
         watch: takes the time.
         track: shows progress.
         once: makes each certificate and estimate, or finds it made.
@@ -233,34 +235,29 @@ def conclude(
         refused: message files that were refused.
     """
     with watch.stage("certification"):
-        rules = {rule.name: rule for rule in problem.rules.values()}
-        file = CertificateFile(problem.safe, rules, messages)
+        deployments = deployed_by(messages, posed.rules, posed.safe.network, posed.safe.properties)
+        file = CertificateFile(posed.safe, {rule.name: rule for rule in posed.rules.values()}, messages)
         form = Format(file.save, file.load)
         certificates = [
             once(certificate_file(claim), partial(timed, prove), form)
-            for claim, prove in certify(
-                config, messages, problem.rules, problem.safe.network, problem.safe.properties, track
-            )
+            for claim, prove in certify(config, deployments, track)
             if claim.kind in config.claims
         ]
     with watch.stage("estimates"):
-        laws = [message.law for message in messages]
         estimates = [
             once(f"estimates/{name}-{rule}.json", draw, ESTIMATE)
-            for name, rule, draw in sample(config, laws, problem.rules, problem.safe, track)
+            for name, rule, draw in sample(config, deployments, posed.safe, track)
         ]
-        mean = problem.rules[config.rule]([law.loc for law in laws])
-        survived = ProjectedGradient().survives(
-            problem.safe.network, mean.unsqueeze(0), problem.safe.properties
-        )
+        mean = posed.rules[config.rule]([message.law.loc for message in messages])
+        survived = ProjectedGradient().survives(posed.safe.network, mean.unsqueeze(0), posed.safe.properties)
     return RunResult(
         config,
-        problem.accuracy,
+        posed.accuracy,
         certificates,
         estimates,
         watch.seconds,
         messages,
-        problem.inputs,
+        posed.inputs,
         image_shape,
         ~survived[0],
         histograms,

@@ -94,9 +94,9 @@ class Server:
         with watch.stage("properties"):
             laws = [message.law for message in received]
             sizes = [message.examples for message in received]
-            problem = pose(config, self.network, laws, sizes, self.initial, self.examples.test)
+            posed = pose(config, self.network, laws, sizes, self.initial, self.examples.test)
         shape, refused = self.examples.image_shape, self.accepted.refused
-        return conclude(config, shape, received, problem, watch, track, once, refused=refused)
+        return conclude(config, shape, received, posed, watch, track, once, refused=refused)
 
 
 def message_files(folder: Path) -> Sequence[Path]:

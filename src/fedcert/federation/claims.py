@@ -8,7 +8,6 @@ from fedcert.families.problem import Problem
 from fedcert.families.protocol import CellFamily, Family
 from fedcert.federation.same_law import OncePerLaw
 from fedcert.progress import Tracker, silent
-from fedcert.rules import AggregationRule
 
 Provable = tuple[Claim, Callable[[], Certificate]]  # a claim, and the work that proves it
 
@@ -16,7 +15,7 @@ Provable = tuple[Claim, Callable[[], Certificate]]  # a claim, and the work that
 def claims_of(
     problem: Problem,
     families: Sequence[Family],
-    compared: Sequence[AggregationRule] = (),
+    compared: Sequence[Problem] = (),
     track: Tracker = silent,
 ) -> Iterator[Provable]:
     """Every claim of some families, family by family.
@@ -27,17 +26,16 @@ def claims_of(
     Args:
         problem: the clients, the deployed rule and the properties.
         families: of events.
-        compared: further rules.
+        compared: the same clients and properties under further rules.
         track: shows progress.
     """
-    deployments = [problem, *(problem.under(rule) for rule in compared)]
     for family in families:
         events = _events(family, problem)
         for kind in ("local", "transported"):
             if family.supports(problem, kind):
                 yield Claim(kind, problem.rule.name, events), partial(family.prove, problem, kind, track)
         once = OncePerLaw[Certificate]()
-        for own in deployments:
+        for own in (problem, *compared):
             if not family.supports(own, "direct"):
                 continue
             prove = partial(family.prove, own, "direct", track)

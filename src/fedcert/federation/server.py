@@ -13,7 +13,7 @@ from fedcert.families.problem import Problem, SentCells
 from fedcert.families.protocol import Family
 from fedcert.families.registry import family_named
 from fedcert.federation.claims import claims_of
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalLaw
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
@@ -32,7 +32,7 @@ WeightsName = Literal["uniform", "size"]
 
 def deployed_rule(
     name: RuleName,
-    laws: Sequence[DiagonalGaussian],
+    laws: Sequence[DiagonalLaw],
     sizes: Sequence[int],
     weights: WeightsName | Sequence[float] = "uniform",
     trim: int = 1,
@@ -71,7 +71,7 @@ def deployed_rule(
             return TrimmedMean(len(laws), trim)
 
 
-def _column(weights: WeightsName | Sequence[float], laws: Sequence[DiagonalGaussian]) -> Tensor:
+def _column(weights: WeightsName | Sequence[float], laws: Sequence[DiagonalLaw]) -> Tensor:
     """Explicit weights, one a client."""
     if isinstance(weights, str) or len(weights) != len(laws):
         raise InvalidConfig(f"one weight a client is needed: {len(laws)} numbers, not {weights}")

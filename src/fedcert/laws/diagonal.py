@@ -1,7 +1,9 @@
 """The diagonal Gaussian, a mean-field posterior."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Float64
@@ -32,6 +34,9 @@ class DiagonalGaussian:
         scale_error: bound of |σ*/σ − 1| for the exact scale σ*, at most ½.
     """
 
+    kind: ClassVar[str] = "diagonal-gaussian"
+    fields: ClassVar[Mapping[str, tuple[str, ...]]] = {"loc": ("n_w",), "scale": ("n_w",)}
+
     loc: Float64[Tensor, "n_w"]
     scale: Float64[Tensor, "n_w"]
     loc_error: Float64[Tensor, "n_w"] | None = None
@@ -61,6 +66,27 @@ class DiagonalGaussian:
     def components(self) -> tuple["DiagonalGaussian", ...]:
         """The law itself, its only component."""
         return (self,)
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        """μ and σ, if they are exact."""
+        if self.loc_error is not None or self.scale_error:
+            raise InvalidLaw("a client states its law exactly")
+        return {"loc": self.loc, "scale": self.scale}
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], naming: Callable[[str], AbstractContextManager[None]]
+    ) -> "DiagonalGaussian":
+        """The law that a file states; what is wrong is said of its field.
+
+        Args:
+            tensors: by field.
+            naming: errors inside `naming(field)` name the field.
+        """
+        with naming("loc"):
+            cls(tensors["loc"], torch.ones_like(tensors["loc"]))
+        with naming("scale"):
+            return cls(tensors["loc"], tensors["scale"])
 
     def with_scale(self, scale: float) -> "DiagonalGaussian":
         """The law with the same mean and one scale for all parameters."""

@@ -14,6 +14,14 @@ unless all weights are 0. Both lie within what a `DiagonalGaussian` may hold, 1e
 squares and quotients within double precision. Trimmed means add up n numbers of at most `MAX_MAGNITUDE`.
 """
 
+from torch import Tensor
+
+from fedcert.errors import InvalidLaw, InvalidMessage
+from fedcert.families.disjoint import comparisons
+
+SMALLEST_NORMAL = 2.0**-1022
+MAX_LAW_TENSORS = 8
+"""Tensors that state a law."""
 MAX_CELLS = 10_000
 """Cells of a message."""
 MAX_PROPERTIES = 10_000
@@ -26,3 +34,41 @@ MIN_SCALE = 2.0**-150
 """The smallest scale, about 7e-46."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0**-100, 2.0**100
 """The absolute value of an explicit weight that is not 0, and of the rate of a server step."""
+
+
+def check_no_denormal(values: Tensor) -> None:
+    """Refuse denormal numbers, which some hardware flushes to zero."""
+    denormal = (values != 0) & (values.abs() < SMALLEST_NORMAL)
+    if denormal.any():
+        raise InvalidLaw(f"denormal number {values[denormal][0].item()}: send 0 instead")
+
+
+def check_magnitude(values: Tensor, least: float = 0.0) -> None:
+    """Refuse numbers with which a rule could over- or underflow.
+
+    Args:
+        values: means, scales or end points.
+        least: their smallest absolute value.
+    """
+    size = values.abs()
+    outside = ~((size >= least) & (size <= MAX_MAGNITUDE))
+    if outside.any():
+        raise InvalidMessage(
+            f"{values[outside][0].item()} lies outside what a rule can be trusted with, {least} …"
+            f" {MAX_MAGNITUDE} in absolute value: train again, or leave the client out"
+        )
+
+
+def check_comparisons(member: Tensor, dimension: int) -> None:
+    """Refuse cells that take too long to be shown disjoint.
+
+    Args:
+        member: which cells belong to which property.
+        dimension: n_w.
+    """
+    needed = comparisons(member, dimension)
+    if needed > MAX_COMPARISONS:
+        raise InvalidMessage(
+            f"{needed} comparisons would show that the cells are disjoint, more than {MAX_COMPARISONS}: send"
+            " fewer cells a property"
+        )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -11,40 +12,44 @@ from torch import Tensor
 
 from fedcert.errors import (
     FedcertError,
-    InvalidLaw,
     InvalidMessage,
     ShapeMismatch,
     UnreadableFile,
     UnsupportedMass,
 )
 from fedcert.families.cells import Cells
-from fedcert.families.disjoint import comparisons
 from fedcert.frozen import unchecked
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import BoxMeasurable, DiagonalLaw
+from fedcert.laws.registry import LawType, StatedLaw, law_named
 from fedcert.numerics.box import Box
 from fedcert.verify import pieces
 from fedcert.wire import tensorfile
-from fedcert.wire.limits import MAX_CELLS, MAX_COMPARISONS, MAX_MAGNITUDE, MAX_PROPERTIES, MIN_SCALE
+from fedcert.wire.limits import (
+    MAX_CELLS,
+    MAX_LAW_TENSORS,
+    MAX_PROPERTIES,
+    MIN_SCALE,
+    check_comparisons,
+    check_magnitude,
+    check_no_denormal,
+)
 from fedcert.wire.tensorfile import arrays
 from fedcert_check.digest import digest
 from fedcert_check.tensorfile import Limits
 
 FORMAT = "fedcert-message"
 VERSION = "2"
-LAW = "diagonal-gaussian"
-TENSORS = {
-    "law.loc": (torch.float64, ("n_w",)),
-    "law.scale": (torch.float64, ("n_w",)),
+LAW = "law."
+CELLS = {
     "cells.lower": (torch.float64, ("M", "n_w")),
     "cells.upper": (torch.float64, ("M", "n_w")),
     "cells.log_mass": (torch.float64, ("M",)),
     "cells.member": (torch.bool, ("P", "M")),
 }
-"""The tensors of a message: their types, and their shapes in one common set of letters."""
+"""The tensors of all cells: their types, and their shapes in one common set of letters."""
 HEADER = ("format", "version", "client", "law", "examples", "events", "digest")
-LIMITS = Limits(header_bytes=2**16, tensors=len(TENSORS))
+LIMITS = Limits(header_bytes=2**16, tensors=len(CELLS) + MAX_LAW_TENSORS)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
-SMALLEST_NORMAL = 2.0**-1022
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Message:
     """
 
     client: str
-    law: DiagonalGaussian
+    law: StatedLaw
     cells: Cells
     examples: int
     events: str = "cells"
@@ -81,8 +86,7 @@ class Message:
             if self.examples < 1:
                 raise InvalidMessage(f"trained on {self.examples} examples")
         with _naming(self.client, "law"):
-            if self.law.loc_error is not None or self.law.scale_error:
-                raise InvalidMessage("a client states its law exactly")
+            self.law.tensors()
         with _naming(self.client, "cells.lower"):
             if self.cells.boxes.shape[-1] != self.law.dimension:
                 raise InvalidMessage(
@@ -93,27 +97,43 @@ class Message:
             "law.loc": self.law.loc, "cells.lower": boxes.lower, "cells.upper": boxes.upper,
         }.items():  # fmt: skip
             with _naming(self.client, field):
-                _check_no_denormal(values)
-                _check_magnitude(values)
-        with _naming(self.client, "law.scale"):
-            _check_magnitude(self.law.scale, MIN_SCALE)
+                check_no_denormal(values)
+                check_magnitude(values)
+        if isinstance(self.law, DiagonalLaw):
+            with _naming(self.client, "law.scale"):
+                check_magnitude(self.law.scale, MIN_SCALE)
         with _naming(self.client, "cells.log_mass"):
-            excess = ~(self.cells.log_mass <= _cell_by_cell(self.law.log_mass_upper, boxes))
-            if excess.any():
-                k = int(excess.nonzero()[0])
-                raise UnsupportedMass(
-                    f"cell {k} claims log mass {self.cells.log_mass[k].item()},"
-                    f" more than its law gives: {self.law.log_mass(boxes[k]).item()}"
-                )
+            self._check_masses()
+
+    def _check_masses(self) -> None:
+        """Whether no cell claims more than its law gives it."""
+        if len(self.cells) == 0:
+            return
+        law, boxes = self._measured, self.cells.boxes
+        excess = ~(self.cells.log_mass <= _cell_by_cell(law.log_mass_upper, boxes))
+        if excess.any():
+            k = int(excess.nonzero()[0])
+            raise UnsupportedMass(
+                f"cell {k} claims log mass {self.cells.log_mass[k].item()},"
+                f" more than its law gives: {law.log_mass(boxes[k]).item()}"
+            )
 
     @property
+    def _measured(self) -> BoxMeasurable:
+        if not isinstance(self.law, BoxMeasurable):
+            raise InvalidMessage(f"a law named {self.law.kind} does not know the mass of a cell")
+        return self.law
+
+    @cached_property
     def digest(self) -> str:
         """What a certificate names the message by: the digest of all that it says."""
         return digest(self._header(), arrays(self._tensors()))
 
     def verified_cells(self) -> Cells:
         """The cells, with the smaller of the claimed masses and the server's own lower bounds."""
-        computed = _cell_by_cell(self.law.log_mass, self.cells.boxes)
+        if len(self.cells) == 0:
+            return self.cells
+        computed = _cell_by_cell(self._measured.log_mass, self.cells.boxes)
         return self.cells.with_mass(torch.minimum(computed, self.cells.log_mass))
 
     def to(self, device: torch.device | str) -> "Message":
@@ -122,8 +142,7 @@ class Message:
 
     def save(self, path: Path) -> None:
         """Write the message as a safetensors file, whole or not at all."""
-        header, tensors = self._header(), self._tensors()
-        tensorfile.write(path, header | {"digest": digest(header, arrays(tensors))}, tensors)
+        tensorfile.write(path, self._header() | {"digest": self.digest}, self._tensors())
 
     @classmethod
     def load(cls, path: Path, limits: Limits = LIMITS) -> "Message":
@@ -150,15 +169,14 @@ class Message:
             "format": FORMAT,
             "version": VERSION,
             "client": self.client,
-            "law": LAW,
+            "law": self.law.kind,
             "examples": str(self.examples),
             "events": self.events,
         }
 
     def _tensors(self) -> dict[str, Tensor]:
         return {
-            "law.loc": self.law.loc,
-            "law.scale": self.law.scale,
+            **{f"{LAW}{field}": tensor for field, tensor in self.law.tensors().items()},
             "cells.lower": self.cells.boxes.lower,
             "cells.upper": self.cells.boxes.upper,
             "cells.log_mass": self.cells.log_mass,
@@ -177,22 +195,19 @@ def _naming(client: str, field: str) -> Iterator[None]:
 
 def _parse(header: Mapping[str, str], tensors: Mapping[str, Tensor]) -> Message:
     """The message in a file; its parts are built one by one, so that what fails names its field."""
-    client = _check_header(header)
-    _check_shapes(client, tensors)
-    loc, scale = tensors["law.loc"], tensors["law.scale"]
+    client, stated = _check_header(header)
+    _check_shapes(client, stated, tensors)
     lower, upper = tensors["cells.lower"], tensors["cells.upper"]
     log_mass, member = tensors["cells.log_mass"], tensors["cells.member"]
-    with _naming(client, "law.loc"):
-        DiagonalGaussian(loc, torch.ones_like(loc))
-    with _naming(client, "law.scale"):
-        law = DiagonalGaussian(loc, scale)
+    own = {name.removeprefix(LAW): tensor for name, tensor in tensors.items() if name.startswith(LAW)}
+    law = stated.from_tensors(own, lambda field: _naming(client, f"{LAW}{field}"))
     for field, ends in (("cells.lower", lower), ("cells.upper", upper)):
         with _naming(client, field):
             Box.point(ends)
     with _naming(client, "cells.lower, cells.upper"):
         boxes = Box(lower, upper)
     with _naming(client, "cells.member"):
-        _check_comparisons(member, len(loc))
+        check_comparisons(member, law.dimension)
     with _naming(client, "cells.lower, cells.upper, cells.member"):
         cells = Cells(boxes, log_mass, member)
     message = Message(client, law, cells, int(header["examples"]), header["events"])
@@ -202,8 +217,8 @@ def _parse(header: Mapping[str, str], tensors: Mapping[str, Tensor]) -> Message:
     return message
 
 
-def _check_header(header: Mapping[str, str]) -> str:
-    """The client's name, if the header is one of a message that this version reads."""
+def _check_header(header: Mapping[str, str]) -> tuple[str, LawType]:
+    """The client's name and the kind of its law, from the header of a message that this version reads."""
     if header.get("format") != FORMAT:
         raise InvalidMessage("format: not a fedcert message: ask the client for the file it saved")
     if header.get("version") != VERSION:
@@ -218,22 +233,22 @@ def _check_header(header: Mapping[str, str]) -> str:
     if not NAME.fullmatch(client):
         raise InvalidMessage(f"client: {client[:80]!r} is no name: {NAME.pattern}")
     with _naming(client, "law"):
-        if header["law"] != LAW:
-            raise InvalidMessage(f"unknown law {header['law'][:80]!r}")
+        law = law_named(header["law"])
     with _naming(client, "examples"):
         if not (examples.isascii() and examples.isdecimal() and len(examples) <= 18):
             raise InvalidMessage(f"number of examples {examples[:20]!r}")
-    return client
+    return client, law
 
 
-def _check_shapes(client: str, tensors: Mapping[str, Tensor]) -> None:
+def _check_shapes(client: str, law: LawType, tensors: Mapping[str, Tensor]) -> None:
     """Whether every tensor is there, of its type, and of a shape that fits the others."""
-    if set(tensors) != set(TENSORS):
-        wrong = sorted(set(tensors) ^ set(TENSORS))
+    expected = {f"{LAW}{field}": (torch.float64, shape) for field, shape in law.fields.items()} | CELLS
+    if set(tensors) != set(expected):
+        wrong = sorted(set(tensors) ^ set(expected))
         raise InvalidMessage(f"client {client}: tensor {', '.join(map(repr, wrong))[:80]} missing or unknown")
     sizes = {"M": MAX_CELLS, "P": MAX_PROPERTIES}
     known: dict[str, int] = {}
-    for name, (dtype, letters) in TENSORS.items():
+    for name, (dtype, letters) in expected.items():
         tensor = tensors[name]
         with _naming(client, name):
             if tensor.dtype != dtype or tensor.dim() != len(letters):
@@ -249,31 +264,6 @@ def _check_shapes(client: str, tensors: Mapping[str, Tensor]) -> None:
                     raise InvalidMessage(
                         f"shape {tuple(tensor.shape)}: {letter} may be {sizes[letter]} at most"
                     )
-
-
-def _check_no_denormal(values: Tensor) -> None:
-    denormal = (values != 0) & (values.abs() < SMALLEST_NORMAL)
-    if denormal.any():
-        raise InvalidLaw(f"denormal number {values[denormal][0].item()}: send 0 instead")
-
-
-def _check_magnitude(values: Tensor, least: float = 0.0) -> None:
-    size = values.abs()
-    outside = ~((size >= least) & (size <= MAX_MAGNITUDE))
-    if outside.any():
-        raise InvalidMessage(
-            f"{values[outside][0].item()} lies outside what a rule can be trusted with, {least} …"
-            f" {MAX_MAGNITUDE} in absolute value: train again, or leave the client out"
-        )
-
-
-def _check_comparisons(member: Tensor, dimension: int) -> None:
-    needed = comparisons(member, dimension)
-    if needed > MAX_COMPARISONS:
-        raise InvalidMessage(
-            f"{needed} comparisons would show that the cells are disjoint, more than {MAX_COMPARISONS}: send"
-            " fewer cells a property"
-        )
 
 
 def _cell_by_cell(log_mass: Callable[[Box], Tensor], boxes: Box) -> Tensor:
