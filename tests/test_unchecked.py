@@ -4,6 +4,7 @@ Annotations are checked while tests run and not in a user's program, so each cas
 """
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +12,7 @@ from fedcert.errors import FedcertError, InvalidMessage, ShapeMismatch
 from fedcert.families.cells import Cells
 from fedcert.federation.client import client
 from fedcert.federation.server import server
-from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
@@ -25,13 +26,13 @@ BOX = Box.point(torch.zeros(2, 3, dtype=torch.float64))
 LAW = DiagonalGaussian(ONE, ONE)
 
 REFUSED = {
-    "float32 box": lambda: Box(ONE.float(), ONE.float()),
-    "float32 law": lambda: DiagonalGaussian(ONE.float(), ONE.float()),
     "float32 loc_error": lambda: DiagonalGaussian(ONE, ONE, ONE.float()),
-    "float32 mixture": lambda: GaussianMixture((LAW, LAW), ONE.float()),
+    "complex law": lambda: DiagonalGaussian(ONE.to(torch.complex128), ONE),
+    "truth values for a law": lambda: DiagonalGaussian(ONE, ONE.bool()),
+    "integers beyond double precision": lambda: Box.point(torch.tensor([2**53 + 1])),
+    "words for a law": lambda: DiagonalGaussian(["one"], ["two"]),
     "float32 average": lambda: WeightedAverage(torch.tensor([[0.5], [0.5]])),
     "float32 linear rule": lambda: LinearRule(torch.tensor([[0.5], [0.5]])),
-    "float32 constraints": lambda: Properties(BOX, torch.ones(2, 1, 2), torch.ones(2, 1)),
     "float32 masses": lambda: Cells(BOX[:1], torch.zeros(1), torch.ones(1, 1, dtype=torch.bool)),
     "float32 other masses": lambda: Cells.shared(BOX[:1], ONE[:1]).with_mass(torch.zeros(1)),
     "column law": lambda: DiagonalGaussian(ONE[:, None], ONE[:, None]),
@@ -104,3 +105,14 @@ def test_flushed_denormals_are_refused() -> None:
             safe(Box.point(torch.zeros(1, 2, dtype=torch.float64)))
     finally:
         torch.set_flush_denormal(False)
+
+
+def test_constructors_take_arrays_single_precision_and_parameters_that_require_grad() -> None:
+    loc, scale = torch.tensor([0.1, 2.5, -3.0]), torch.ones(3)
+    law = DiagonalGaussian(loc.requires_grad_(), scale.numpy())
+    assert not law.loc.requires_grad
+    assert law.loc.tolist() == loc.double().tolist()
+    assert GaussianMixture((law, law), [1, 1]).weights.dtype == torch.float64
+    assert Box(np.zeros((1, 2)), [[1.0, 1.0]]).upper.tolist() == [[1.0, 1.0]]
+    properties = Properties(Box.point(np.zeros((1, 2))), np.ones((1, 1, 2), dtype=np.float32), [[0.5]])
+    assert properties.C.dtype == properties.d.dtype == torch.float64

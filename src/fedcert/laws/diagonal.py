@@ -13,6 +13,7 @@ from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Network
 from fedcert.numerics.box import Box
+from fedcert.numerics.convert import doubled
 from fedcert.numerics.gaussian import log_mass_lower, log_mass_upper
 from fedcert.numerics.rounding import down, require_float64, rounding_error, sum_down, sum_up, up
 
@@ -43,7 +44,8 @@ class DiagonalGaussian:
     scale_error: float = 0.0
 
     def __post_init__(self) -> None:
-        require_float64("a law's mean and scale", self.loc, self.scale, self.loc_error)
+        doubled(self, "a law's mean and scale", "loc", "scale")
+        require_float64("the error of a law's mean", self.loc_error)
         shapes = {tuple(t.shape) for t in (self.loc, self.scale, self.loc_error) if t is not None}
         if len(shapes) > 1 or self.loc.dim() != 1:
             raise InvalidLaw(f"mean and scale must be vectors of one length, not of shapes {shapes}")

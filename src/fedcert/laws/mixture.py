@@ -11,8 +11,8 @@ from torch import Tensor
 from fedcert.errors import InvalidLaw
 from fedcert.laws.diagonal import DiagonalGaussian
 from fedcert.numerics.box import Box
+from fedcert.numerics.convert import doubled
 from fedcert.numerics.enclosure import Enclosure
-from fedcert.numerics.rounding import require_float64
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class GaussianMixture:
     weights: Float64[Tensor, "K"]
 
     def __post_init__(self) -> None:
-        require_float64("the weights of a mixture", self.weights)
+        doubled(self, "the weights of a mixture", "weights")
         if len(self.components) != len(self.weights) or not self.components:
             raise InvalidLaw(f"{len(self.components)} components but {len(self.weights)} weights")
         if len({component.dimension for component in self.components}) > 1:

@@ -9,7 +9,8 @@ from torch import Tensor
 from fedcert.errors import DataError, InvalidProperty, ShapeMismatch
 from fedcert.model.network import Network
 from fedcert.numerics.box import Box
-from fedcert.numerics.rounding import down, require_float64, up
+from fedcert.numerics.convert import doubled
+from fedcert.numerics.rounding import down, up
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Properties:
     d: Float64[Tensor, "*each P R"]
 
     def __post_init__(self) -> None:
-        require_float64("constraints C and d", self.C, self.d)
+        doubled(self, "constraints C and d", "C", "d")
         flat_or_each = self.C.dim() == 3 or (self.C.dim() == 4 and self.C.shape[1] == 1)
         fits = self.regions.shape[:-1] == self.C.shape[:-2] and self.C.shape[:-1] == self.d.shape
         if not (flat_or_each and fits):

@@ -9,7 +9,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidBox
-from fedcert.numerics.rounding import require_float64
+from fedcert.numerics.convert import doubled
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Box:
     upper: Float64[Tensor, "*shape"]
 
     def __post_init__(self) -> None:
-        require_float64("the end points of a box", self.lower, self.upper)
+        doubled(self, "the end points of a box", "lower", "upper")
         if self.lower.shape != self.upper.shape:
             raise InvalidBox(f"end points of shapes {tuple(self.lower.shape)} and {tuple(self.upper.shape)}")
         if self.lower.numel() == 0:

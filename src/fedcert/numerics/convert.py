@@ -1,0 +1,55 @@
+"""Numbers as users have them, as the double-precision tensors that proofs are made of."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedcert.errors import ShapeMismatch
+
+EXACT_AS_DOUBLE = {torch.float64, torch.float32, torch.float16, torch.bfloat16}
+LARGEST_EXACT_INTEGER = 2**53
+
+
+def as_double(what: str, numbers: Any) -> Tensor:
+    """The same real numbers as a detached tensor of double precision; what would be rounded raises.
+
+    Args:
+        what: what the numbers are, for the error.
+        numbers: a tensor, a numpy array, or lists of numbers.
+
+    >>> as_double("weights", np.array([0.5, 1.0], dtype=np.float32))
+    tensor([0.5000, 1.0000], dtype=torch.float64)
+    """
+    if isinstance(numbers, Tensor):
+        tensor = numbers.detach()
+    else:
+        try:
+            tensor = torch.from_numpy(np.array(numbers))
+        except (TypeError, ValueError) as error:
+            raise ShapeMismatch(f"{what}: no numbers of a type that is known here ({error})") from error
+    if tensor.dtype in EXACT_AS_DOUBLE:
+        return tensor.double()
+    whole = not (tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool)
+    if whole and bool((tensor.long().abs() <= LARGEST_EXACT_INTEGER).all()):
+        return tensor.double()
+    raise ShapeMismatch(f"{what}: {tensor.dtype} has no exact value in double precision: convert it first")
+
+
+def doubled(instance: object, what: str, *fields: str) -> None:
+    """Replace fields of a frozen dataclass that is being made by the same numbers in double precision.
+
+    Args:
+        instance: the dataclass.
+        what: what the numbers are, for the error.
+        fields: those that hold numbers; None is left alone.
+    """
+    for field in fields:
+        value = getattr(instance, field)
+        if value is not None and not _is_ready(value):
+            object.__setattr__(instance, field, as_double(what, value))
+
+
+def _is_ready(value: object) -> bool:
+    return isinstance(value, Tensor) and value.dtype == torch.float64 and not value.requires_grad
