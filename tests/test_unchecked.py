@@ -12,7 +12,7 @@ from fedcert.errors import FedcertError, InvalidMessage, ShapeMismatch
 from fedcert.families.cells import Cells
 from fedcert.federation.client import client
 from fedcert.federation.server import server
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
