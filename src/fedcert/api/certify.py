@@ -1,0 +1,171 @@
+"""`certify` and `certify_classification`: from posteriors to a result in one call."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from fedcert.api.inputs import Posterior, as_laws, as_network, as_rule
+from fedcert.api.result import Certification
+from fedcert.certificate import Kind
+from fedcert.errors import InvalidConfig
+from fedcert.families.cells import Cells
+from fedcert.families.problem import Problem
+from fedcert.families.protocol import CellFamily, Family
+from fedcert.families.registry import family_named
+from fedcert.federation.claims import claims_of
+from fedcert.federation.server import problem_of
+from fedcert.laws import Law
+from fedcert.laws.registry import StatedLaw
+from fedcert.model.network import Network
+from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics.convert import as_double
+from fedcert.progress import Tracker, silent
+from fedcert.rules import AggregationRule
+from fedcert.verify.interval import IntervalVerifier
+from fedcert.wire.message import Message
+
+KINDS: tuple[Kind, ...] = ("local", "transported", "direct")
+
+
+def certify(
+    posteriors: Sequence[Posterior],
+    rule: AggregationRule | str,
+    network: Network | nn.Module,
+    properties: Properties,
+    *,
+    events: str | Family | Sequence[str | Family] = "projected",
+    claims: Sequence[Kind] = ("transported", "direct"),
+    weights: str = "uniform",
+    track: Tracker = silent,
+) -> Certification:
+    """Bound the probability that the deployed model has each property, from below and from above.
+
+    Args:
+        posteriors: one a client: laws, messages, paths of messages, or pairs of arrays (means, deviations);
+            or the path of a folder of messages.
+        rule: how the server aggregates: "fedavg", "pog", …, or a rule.
+        network: the model that all clients train.
+        properties: what is safe.
+        events: the families of events, or their names.
+        claims: the kinds of claims to prove; those that the rule or the family does not have are left out.
+        weights: of a rule that is given by its name: "uniform", or "size" for the sizes in the messages.
+        track: shows progress.
+
+    Returns:
+        The certificates, with the best bounds of the deployed model that they prove.
+
+    Examples:
+        >>> import numpy as np, fedcert
+        >>> mean = np.array([2, 0, 0, 2, 1, 1, 1, -1, 0, 0, 0, 0, 1, -1, 0, 1, -1, 1, 0, -1, 0, 0])
+        >>> clients = [(mean + 0.02 * i, np.full(22, 0.15)) for i in range(3)]
+        >>> x, y = np.array([[0.65, 0.35], [0.4, 0.6]]), np.array([0, 1])
+        >>> properties = fedcert.linf_robustness(x, y, 0.01, classes=2)
+        >>> fedcert.certify(clients, "fedavg", fedcert.mlp(2, 4, 2), properties)
+        Certification: at least 97.31 % and at most 98.17 %, mean over 2 properties (3 clients, fedavg, projected)
+    """
+    families = [family_named(own) if isinstance(own, str) else own for own in _several(events)]
+    wrong = sorted(set(claims) - set(KINDS))
+    if wrong:
+        raise InvalidConfig(f"claims: {wrong[0]!r} is no kind of claim; known are {', '.join(KINDS)}")
+    stated, own_network = as_laws(posteriors), as_network(network)
+    laws = [own.law if isinstance(own, Message) else own for own in stated]
+    sizes = [own.examples if isinstance(own, Message) else 1 for own in stated]
+    own_rule = as_rule(rule, laws, sizes, weights)
+    asked = Problem(own_network, properties, tuple(laws), own_rule)
+    messages = _messages(stated, asked, families, track)
+    problem = problem_of(messages, own_rule, own_network, properties) if messages else asked
+    certificates = [
+        prove() for claim, prove in claims_of(problem, families, track=track) if claim.kind in claims
+    ]
+    if not certificates:
+        names = ", ".join(family.name for family in families)
+        raise InvalidConfig(f"no {' or '.join(claims)} claim exists under the rule {own_rule.name} for {names}")
+    return Certification(problem, tuple(certificates), messages)
+
+
+def certify_classification(
+    posteriors: Sequence[Posterior],
+    model: Network | nn.Module,
+    x: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    rule: AggregationRule | str = "fedavg",
+    margin: float = 0.0,
+    domain: tuple[float, float] = (0.0, 1.0),
+    events: str | Family | Sequence[str | Family] = "projected",
+    claims: Sequence[Kind] = ("transported", "direct"),
+    weights: str = "uniform",
+    track: Tracker = silent,
+) -> Certification:
+    """Bound the probability that the deployed model gives each input its label on a whole ℓ∞ ball.
+
+    Args:
+        posteriors: as for `certify`.
+        model: a network, or a torch module that can be read as one.
+        x: inputs, one a row or one an image.
+        y: their labels, 0 … K − 1.
+        epsilon: the radius of the balls.
+        rule: as for `certify`.
+        margin: by how much the label's logit must win.
+        domain: the smallest and largest value of an input coordinate; balls are cut to it.
+        events: as for `certify`.
+        claims: as for `certify`.
+        weights: as for `certify`.
+        track: shows progress.
+
+    Returns:
+        The certificates, one property for each input.
+
+    Examples:
+        >>> import numpy as np, fedcert
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 2))
+        >>> mean = np.array([2, 0, 0, 2, 1, 1, 1, -1, 0, 0, 0, 0, 1, -1, 0, 1, -1, 1, 0, -1, 0, 0])
+        >>> clients = [(mean + 0.02 * i, np.full(22, 0.15)) for i in range(3)]
+        >>> result = fedcert.certify_classification(
+        ...     clients, model, [[0.65, 0.35], [0.4, 0.6]], [0, 1], epsilon=0.01
+        ... )
+        >>> bool((result.lower > 0.95).all() and (result.lower <= result.upper).all())
+        True
+    """
+    network = as_network(model)
+    inputs, labels = as_double("inputs x", x), as_double("labels y", y)
+    properties = linf_robustness(
+        inputs.flatten(1), _whole(labels), epsilon, margin, network.outputs, domain
+    )
+    return certify(
+        posteriors, rule, network, properties, events=events, claims=claims, weights=weights, track=track
+    )
+
+
+def _whole(labels: Any) -> Any:
+    if not bool((labels == labels.round()).all()):
+        raise InvalidConfig("labels y must be whole numbers")
+    return labels.long()
+
+
+def _several(events: str | Family | Sequence[str | Family]) -> Sequence[str | Family]:
+    """Families as a list; names in one text are separated by commas."""
+    if isinstance(events, str):
+        return [name.strip() for name in events.split(",")]
+    return [events] if isinstance(events, Family) else events
+
+
+def _messages(
+    stated: Sequence[Law | Message], problem: Problem, families: Sequence[Family], track: Tracker
+) -> tuple[Message, ...]:
+    """The messages of all clients, with the cells that some family needs; none where a law has no message."""
+    makers = [family for family in families if isinstance(family, CellFamily)]
+    safe, messages = problem.safe(IntervalVerifier()), []
+    for i, own in enumerate(stated):
+        if isinstance(own, Message):
+            messages.append(own)
+        elif isinstance(own, StatedLaw):
+            cells = makers[0].client_cells(own, i, safe, track) if makers else Cells.none(own.dimension)
+            messages.append(Message(f"client-{i}", own, cells, 1, makers[0].name if makers else "cells"))
+        else:
+            return ()
+    return tuple(messages)

@@ -1,0 +1,165 @@
+"""The result of `certify`: bounds to use, to look at, and to save for anyone to check."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fedcert.certificate import Certificate
+from fedcert.errors import InvalidCertificate, MissingLibrary, OutputExists
+from fedcert.families.problem import Problem
+from fedcert.numerics.enclosure import Enclosure
+from fedcert.wire import atomic
+from fedcert.wire.certificate_file import certificate_file, save_certificate
+from fedcert.wire.message import Message
+from fedcert_check.percent import percent_down, percent_up
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMNS = ("property", "claim", "rule", "events", "lower", "upper")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certification:
+    """Proven bounds of the probability that the deployed model has each property.
+
+    Attributes:
+        problem: the network, the properties, the clients' laws and the rule.
+        certificates: one for each claim.
+        messages: what the clients sent; empty where a law has no message.
+    """
+
+    problem: Problem
+    certificates: tuple[Certificate, ...]
+    messages: tuple[Message, ...]
+
+    @cached_property
+    def lower(self) -> NDArray[np.float64]:
+        """L ≤ Pr(safe) for each property: the best of the claims that speak of the deployed model."""
+        bounds = [own.lower for own in self._deployed]
+        return torch.stack(bounds).amax(0).cpu().numpy()
+
+    @cached_property
+    def upper(self) -> NDArray[np.float64]:
+        """U ≥ Pr(safe) for each property; 1 where none is proven."""
+        bounds = [own.upper for own in self._deployed if own.upper is not None]
+        none = torch.ones_like(self._deployed[0].lower)
+        return torch.stack([none, *bounds]).amin(0).cpu().numpy()
+
+    @property
+    def mean_lower(self) -> float:
+        """A lower bound of the mean probability over the properties."""
+        return Enclosure.exactly(torch.from_numpy(self.lower)).mean().clamp(0.0, 1.0).lower.item()
+
+    @property
+    def mean_upper(self) -> float:
+        """An upper bound of the mean probability over the properties."""
+        return Enclosure.exactly(torch.from_numpy(self.upper)).mean().clamp(0.0, 1.0).upper.item()
+
+    @property
+    def _deployed(self) -> tuple[Certificate, ...]:
+        own = tuple(one for one in self.certificates if one.claim.kind != "local")
+        if not own:
+            raise InvalidCertificate("local claims say nothing of the deployed model: ask for direct claims")
+        return own
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The bounds of each property and claim."""
+        return [
+            dict(zip(COLUMNS, (p, own.claim.kind, own.claim.rule, own.claim.events, low, high), strict=True))
+            for own in self.certificates
+            for p, (low, high) in enumerate(zip(own.lower.tolist(), _uppers(own), strict=True))
+        ]
+
+    def to_frame(self) -> Any:
+        """The bounds of each property and claim as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingLibrary("a data frame needs pandas: pip install pandas") from error
+        return pd.DataFrame(self.rows(), columns=list(COLUMNS))
+
+    def plot(self) -> "Figure":
+        """The interval [L, U] of each property, in the order of L."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        axes = figure.subplots()
+        order = np.argsort(self.lower, kind="stable")
+        place = np.arange(1, len(order) + 1)
+        axes.fill_between(place, 100 * self.lower[order], 100 * self.upper[order], step="mid", alpha=0.3, lw=0)
+        axes.step(place, 100 * self.lower[order], where="mid", label="L: at least")
+        axes.step(place, 100 * self.upper[order], where="mid", label="U: at most")
+        axes.set(xlabel="property, in the order of L", ylabel="probability of safety, %", title=self._subject)
+        axes.set_ylim(-3, 103)
+        axes.legend(loc="lower right")
+        return figure
+
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Write a run folder that `fedcert check` proves: messages, certificates and a table of all bounds.
+
+        Args:
+            folder: a folder that holds no run yet.
+        """
+        path = Path(folder)
+        if any((path / name).exists() for name in ("messages", "certificates", "bounds.csv")):
+            raise OutputExists(f"{path}: holds a run already: save to another folder")
+        if not self.messages:
+            raise InvalidCertificate(
+                "a client's law is one that no message can state, such as a mixture: it cannot be saved"
+            )
+        for message in self.messages:
+            message.save(path / "messages" / f"{message.client}.safetensors")
+        for own in self.certificates:
+            problem = self.problem
+            save_certificate(
+                path / certificate_file(own.claim), own, problem.network, problem.properties, problem.rule,
+                self.messages,
+            )  # fmt: skip
+        lines = [",".join(COLUMNS), *(",".join(map(_text, row.values())) for row in self.rows())]
+        atomic.write(path / "bounds.csv", "\n".join(lines) + "\n")
+        return path
+
+    def __repr__(self) -> str:
+        return f"Certification: {self._bounds} ({self._subject})"
+
+    def _repr_html_(self) -> str:
+        """A table of the claims, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{escape(own.claim.kind)}</td><td>{escape(own.claim.events)}</td>"
+            f"<td>{percent_down(own.mean_lower)}</td>"
+            f"<td>{'–' if own.mean_upper is None else percent_up(own.mean_upper)}</td></tr>"
+            for own in self.certificates
+        )
+        head = "<tr><th>claim</th><th>events</th><th>at least</th><th>at most</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+    @property
+    def _bounds(self) -> str:
+        if all(own.claim.kind == "local" for own in self.certificates):
+            return "local claims alone"
+        return (
+            f"at least {percent_down(self.mean_lower)} and at most {percent_up(self.mean_upper)}, mean over"
+            f" {len(self.lower)} properties"
+        )
+
+    @property
+    def _subject(self) -> str:
+        events = " + ".join(dict.fromkeys(own.claim.events for own in self.certificates))
+        return f"{len(self.problem.laws)} clients, {self.problem.rule.name}, {events}"
+
+
+def _uppers(certificate: Certificate) -> list[float | None]:
+    upper = certificate.upper
+    return [None] * len(certificate.lower) if upper is None else upper.tolist()
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
