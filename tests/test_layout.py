@@ -55,7 +55,9 @@ def test_no_two_parts_of_a_package_import_each_other(package: str) -> None:
 
 def test_imports_from_the_package_itself_are_seen(tmp_path: Path) -> None:
     file = tmp_path / "module.py"
-    file.write_text("def late():\n    from fedcert import app, rules\n    from fedcert.laws import diagonal\n")
+    file.write_text(
+        "def late():\n    from fedcert import app, rules\n    from fedcert.laws import diagonal\n"
+    )
     assert import_graph.imports(file, MODULES) == {"fedcert.app", "fedcert.rules", "fedcert.laws.diagonal"}
 
 
