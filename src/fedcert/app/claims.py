@@ -19,7 +19,7 @@ from fedcert.federation.server import Provable, RuleName, direct, provable
 from fedcert.laws import DiagonalGaussian
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, GaussianRule, LinearRule, WeightedAverage
+from fedcert.rules import AggregationRule, GaussianRule, LinearMap
 from fedcert.verify import AnyOf, Safe
 from fedcert.verify.interval import MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
@@ -66,7 +66,7 @@ def certify(
         problem = safe.network, safe.properties
         local = partial(certify_projected_locally, laws, deployed.name, *problem, track)
         yield Claim("local", deployed.name, PROJECTED), local
-        if isinstance(deployed, LinearRule | WeightedAverage):
+        if isinstance(deployed, LinearMap):
             transported = partial(certify_projected, laws, deployed, *problem, track=track)
             yield Claim("transported", deployed.name, PROJECTED), transported
         once = OncePerLaw[Certificate]()

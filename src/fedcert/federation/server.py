@@ -2,34 +2,26 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Literal
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
-from fedcert.errors import InvalidConfig, InvalidMessage
+from fedcert.errors import InvalidMessage
 from fedcert.families.paper_box.direct import certify_direct
 from fedcert.families.paper_box.events import PaperBox
 from fedcert.families.paper_box.local import certify_local
 from fedcert.families.paper_box.transported import certify_transported
 from fedcert.laws import DiagonalGaussian
 from fedcert.progress import Tracker, silent
-from fedcert.rules import (
-    AggregationRule,
-    CoordinateMedian,
-    GaussianRule,
-    LinearRule,
-    TrimmedMean,
-    WeightedAverage,
-)
+from fedcert.rules import AggregationRule, GaussianRule, RuleContext, build_rule
+from fedcert.rules.builders import WeightsName
 from fedcert.search import exhaustive_within
 from fedcert.verify import Safe
 from fedcert.wire.message import NAME, Message
 
-RuleName = Literal["fedavg", "pog", "linear", "server-step", "median", "trimmed-mean"]
-WeightsName = Literal["uniform", "size"]
+RuleName = str  # of a registered rule, see `fedcert.rules.rule_names`
 Provable = tuple[Claim, Callable[[], Certificate]]  # a claim, and the work that proves it
 
 
@@ -69,40 +61,16 @@ def deployed_rule(
     """The aggregation rule of this name for these clients.
 
     Args:
-        name: the rule.
+        name: the rule, one of `fedcert.rules.rule_names()`.
         laws: the clients' posteriors, whose precisions weigh a Product-of-Gaussians.
         sizes: the clients' numbers of examples.
         weights: weights of FedAvg and of a server step, equal or proportional to the sizes; or one number
-            a client, for FedAvg and for a linear rule, where they may be negative.
+            for each client, for FedAvg and for a linear rule, where they may be negative.
         trim: how many values a trimmed mean drops at each end.
         initial: θ_0 of a server step, the parameters that all clients started from.
         rate: η of a server step.
     """
-    shares = list(sizes) if weights == "size" else [1] * len(laws)
-    match name:
-        case "linear":
-            return LinearRule(_column(weights, laws))
-        case "fedavg" if not isinstance(weights, str):
-            return WeightedAverage(_column(weights, laws), name)
-        case "fedavg":
-            return WeightedAverage.fedavg(shares).to(laws[0].loc.device)
-        case "pog":
-            return WeightedAverage.product_of_gaussians(laws)
-        case "server-step":
-            if initial is None:
-                raise InvalidConfig("a server step needs the parameters that the clients started from")
-            return LinearRule.server_step(initial.to(laws[0].loc), rate, shares)
-        case "median":
-            return CoordinateMedian(len(laws))
-        case "trimmed-mean":
-            return TrimmedMean(len(laws), trim)
-
-
-def _column(weights: WeightsName | Sequence[float], laws: Sequence[DiagonalGaussian]) -> Tensor:
-    """Explicit weights, one a client."""
-    if isinstance(weights, str) or len(weights) != len(laws):
-        raise InvalidConfig(f"one weight a client is needed: {len(laws)} numbers, not {weights}")
-    return torch.tensor([[w] for w in weights], dtype=torch.float64, device=laws[0].loc.device)
+    return build_rule(name, RuleContext(laws, sizes, weights, trim, initial, rate))
 
 
 def server(
