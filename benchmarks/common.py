@@ -14,7 +14,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.randomness import stream
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Trained:
 
     network: Network
     laws: list[DiagonalGaussian]
-    rule: WeightedAverage
+    rule: LinearRule
     properties: Properties
 
     def scaled(self, scale: float) -> "Trained":
@@ -86,7 +86,7 @@ def train(setting: Setting, epsilon: float = 1e-3, properties: int = 50) -> Trai
     rules = make_rules(config, laws, federation.sizes, federation.initial)
     _, inputs = evaluate(config, federation.network, rules, laws, federation.examples.test)
     rule = rules["fedavg"]
-    assert isinstance(rule, WeightedAverage)
+    assert isinstance(rule, LinearRule)
     robust = linf_robustness(inputs.x, inputs.label, epsilon, 0.0, federation.examples.classes)
     return Trained(federation.network, laws, rule, robust)
 

@@ -23,7 +23,7 @@ from fedcert.families.registry import family_named
 
 def chained(trained: Trained, reference: Reference) -> float:
     """The best of a few splits for each property, with every ReLU a line, under the deployed law."""
-    federation = client_layers(trained.laws, trained.rule.linear, trained.network)
+    federation = client_layers(trained.laws, trained.rule, trained.network)
     ones = torch.ones_like(trained.properties.d[:, 0])
     found = [
         chained_violation(federation, trained.properties, kappa * ones, 1e-8 * ones, reference).probability

@@ -24,7 +24,7 @@ from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.search import exhaustive, heaviest_first
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
@@ -82,7 +82,7 @@ def main() -> None:
     options = parser.parse_args()
     budget = options.budget
     numbers = [int(n) for n in options.clients.split(",")]
-    searches: dict[str, Callable[[list[Cells], WeightedAverage, Safe], Certificate]] = {
+    searches: dict[str, Callable[[list[Cells], LinearRule, Safe], Certificate]] = {
         "exhaustive": lambda c, r, s: certify_transported(c, r, s, exhaustive, budget, "box"),
         "heaviest first": lambda c, r, s: certify_transported(c, r, s, heaviest_first, budget, "box"),
         "hull": lambda c, r, s: certify_hulls(c, r, s, budget, "box"),
@@ -92,7 +92,7 @@ def main() -> None:
     for n in numbers:
         for name, search in searches.items():
             cells, safe, verifier = problem(n)
-            rule = WeightedAverage.fedavg([1] * n)
+            rule = LinearRule.fedavg([1] * n)
             seconds = float("inf")
             for _ in range(3):  # the best of three: machines are shared
                 verifier.boxes = 0

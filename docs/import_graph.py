@@ -39,7 +39,7 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
 
 
 def package(module: str) -> str:
-    """The box of the graph that a module belongs to: a package of fedcert, a module beside them, the checker."""
+    """The box of the graph that a module belongs to: a package or module of fedcert, or the checker."""
     parts = module.split(".")
     return parts[0] if parts[0] == "fedcert_check" or len(parts) == 1 else parts[1]
 
@@ -75,13 +75,13 @@ def direct_edges(edges: dict[str, set[str]]) -> dict[str, set[str]]:
 
 def drawing() -> str:
     """The graph as Mermaid draws it."""
-    lines = [
-        f"  {own} --> {other}" for own, others in sorted(direct_edges(graph()).items()) for other in sorted(others)
-    ]
+    edges = sorted(direct_edges(graph()).items())
+    lines = [f"  {own} --> {other}" for own, others in edges for other in sorted(others)]
     return "\n".join(["```mermaid", "graph LR", *lines, "```"])
 
 
 def main() -> int:
+    """Rewrite the graph in the page, or say whether it is out of date."""
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -22,7 +22,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import correctly_classified, linf_robustness
 from fedcert.randomness import stream
-from fedcert.rules import CoordinateMedian, TrimmedMean, WeightedAverage
+from fedcert.rules import LinearRule, TrimmedMean
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 from fedcert.verify import AnyOf, Safe
 from fedcert.verify.interval import MergedIntervalVerifier
@@ -49,11 +49,11 @@ def main(picture: Path) -> None:
 
     clients = HONEST + 1
     rules = {
-        "FedAvg": WeightedAverage.fedavg([1] * clients),
+        "FedAvg": LinearRule.fedavg([1] * clients),
         "trimmed mean": TrimmedMean(clients, 1),
-        "median": CoordinateMedian(clients),
+        "median": TrimmedMean.median(clients),
     }
-    honest_mean = WeightedAverage.fedavg([1] * HONEST)([law.loc for law in honest])
+    honest_mean = LinearRule.fedavg([1] * HONEST)([law.loc for law in honest])
     chosen = correctly_classified(network, honest_mean, test.x, test.label, PROPERTIES)
     properties = linf_robustness(test.x[chosen], test.label[chosen], epsilon=1e-3)
     safe = Safe(network, properties, AnyOf((MergedIntervalVerifier(), LinearVerifier())))

@@ -12,7 +12,7 @@ from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.verify.attack import ProjectedGradient
 
 
@@ -32,7 +32,7 @@ class Federated:
 
     network: Network
     laws: list[Law]
-    rule: WeightedAverage | LinearRule
+    rule: LinearRule
     centre: Tensor
     radius: float
     C: Tensor
@@ -102,11 +102,10 @@ def make_federated(
         GaussianMixture((gaussian(), gaussian()), 0.2 + uniform(generator, 2)) if i < mixtures else gaussian()
         for i in range(clients)
     ]
-    rule: WeightedAverage | LinearRule
     if linear:
         rule = LinearRule(normal(generator, clients, 1) / clients + 1 / clients, 0.1 * shared)
     else:
-        rule = WeightedAverage.fedavg([1 + i for i in range(clients)])
+        rule = LinearRule.fedavg([1 + i for i in range(clients)])
     centre = normal(generator, 1, widths[0])
     C = normal(generator, 1, constraints, widths[-1])
     return Federated(network, laws, rule, centre, radius, C, generator)

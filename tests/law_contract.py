@@ -1,4 +1,4 @@
-"""What every law must fulfil, as functions that tests of any law can call, also of one outside the package."""
+"""What every law must fulfil, as functions that tests of any law can call."""
 
 from contextlib import nullcontext
 

@@ -24,14 +24,7 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import (
-    AggregationRule,
-    CoordinateMedian,
-    GaussianRule,
-    LinearRule,
-    TrimmedMean,
-    WeightedAverage,
-)
+from fedcert.rules import AggregationRule, GaussianRule, LinearRule, TrimmedMean
 from fedcert.verify import AnyOf, Safe
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
@@ -94,11 +87,11 @@ def make_rules(federation: Federation) -> dict[str, AggregationRule]:
     mean = torch.stack([law.loc for law in federation.laws]).mean(0)
     signed = torch.tensor([[0.9], [0.5], [-0.4]], dtype=torch.float64)
     return {
-        "fedavg": WeightedAverage.fedavg([1, 2, 1]),
-        "pog": WeightedAverage.product_of_gaussians(federation.laws),
+        "fedavg": LinearRule.fedavg([1, 2, 1]),
+        "pog": LinearRule.product_of_gaussians(federation.laws),
         "linear": LinearRule(signed, 0.001 * mean),
         "server-step": LinearRule.server_step(mean, 0.5, [1, 1, 1]),
-        "median": CoordinateMedian(3),
+        "median": TrimmedMean.median(3),
         "trimmed-mean": TrimmedMean(3, 1),
     }
 

@@ -5,14 +5,7 @@ import torch
 
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.model.network import Layer, Linear, ReLU
-from fedcert.rules import (
-    AggregationRule,
-    CoordinateMedian,
-    GaussianRule,
-    LinearRule,
-    TrimmedMean,
-    WeightedAverage,
-)
+from fedcert.rules import AggregationRule, GaussianRule, LinearRule, TrimmedMean
 from fedcert.verify import AnyOf, Verifier
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
@@ -23,10 +16,10 @@ IMPLEMENTATIONS = [
     (Law, GaussianMixture((LAW, LAW), torch.ones(2, dtype=torch.float64))),
     (Layer, Linear(2, 3)),
     (Layer, ReLU()),
-    (GaussianRule, WeightedAverage.fedavg([1, 2])),
-    (GaussianRule, WeightedAverage.product_of_gaussians([LAW, LAW])),
+    (GaussianRule, LinearRule.fedavg([1, 2])),
+    (GaussianRule, LinearRule.product_of_gaussians([LAW, LAW])),
     (GaussianRule, LinearRule(-torch.ones(2, 1, dtype=torch.float64))),
-    (AggregationRule, CoordinateMedian(3)),
+    (AggregationRule, TrimmedMean.median(3)),
     (AggregationRule, TrimmedMean(3, 1)),
     (Verifier, IntervalVerifier()),
     (Verifier, MergedIntervalVerifier()),

@@ -17,7 +17,7 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
 
@@ -31,12 +31,10 @@ REFUSED = {
     "truth values for a law": lambda: DiagonalGaussian(ONE, ONE.bool()),
     "integers beyond double precision": lambda: Box.point(torch.tensor([2**53 + 1])),
     "words for a law": lambda: DiagonalGaussian(["one"], ["two"]),
-    "float32 average": lambda: WeightedAverage(torch.tensor([[0.5], [0.5]])),
-    "float32 linear rule": lambda: LinearRule(torch.tensor([[0.5], [0.5]])),
     "float32 masses": lambda: Cells(BOX[:1], torch.zeros(1), torch.ones(1, 1, dtype=torch.bool)),
     "float32 other masses": lambda: Cells.shared(BOX[:1], ONE[:1]).with_mass(torch.zeros(1)),
     "column law": lambda: DiagonalGaussian(ONE[:, None], ONE[:, None]),
-    "3-D weights": lambda: WeightedAverage(ONE[:, None, None] / 2),
+    "3-D weights": lambda: LinearRule.average(ONE[:, None, None] / 2),
     "1-D weights": lambda: LinearRule(ONE),
     "integer members": lambda: Cells(BOX, ONE.log(), torch.tensor([[1, 2]])),
     "2-D masses": lambda: Cells(BOX, ONE[:, None], torch.ones(1, 2, dtype=torch.bool)),
@@ -89,7 +87,7 @@ def test_one_client_does_not_count_twice() -> None:
     law = DiagonalGaussian(ONE, ONE)
     properties = Properties(Box.point(ONE[:1, None]), ONE[:1, None, None], ONE[:1, None])
     message = client("ada", law, 10, stream(0))
-    rule = WeightedAverage.fedavg([1, 1])
+    rule = LinearRule.fedavg([1, 1])
     with pytest.raises(InvalidMessage, match="two messages of one client"):
         next(server([message, message], rule, network, properties))
 

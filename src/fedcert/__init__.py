@@ -15,14 +15,15 @@ _HOME = {
     "GaussianMixture": "laws",
     "IntervalVerifier": "verify.interval",
     "Law": "laws",
+    "LinearRule": "rules",
     "MergedIntervalVerifier": "verify.interval",
     "Message": "wire.message",
     "Network": "model.network",
     "PaperBox": "families.paper_box.events",
     "Properties": "model.properties",
     "Safe": "verify",
+    "TrimmedMean": "rules",
     "Verifier": "verify",
-    "WeightedAverage": "rules",
     "certify_projected": "families.projected.transported",
     "certify_projected_directly": "families.projected.direct",
     "client": "federation.client",
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     from fedcert.model.properties import linf_robustness as linf_robustness
     from fedcert.numerics.box import Box as Box
     from fedcert.randomness import stream as stream
-    from fedcert.rules import WeightedAverage as WeightedAverage
+    from fedcert.rules import LinearRule as LinearRule
+    from fedcert.rules import TrimmedMean as TrimmedMean
     from fedcert.verify import Safe as Safe
     from fedcert.verify import Verifier as Verifier
     from fedcert.verify.interval import IntervalVerifier as IntervalVerifier

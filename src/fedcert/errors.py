@@ -60,3 +60,7 @@ class OutputExists(FedcertError):
 
 class CannotWrite(FedcertError):
     """A file that cannot be written: no permission, or no room."""
+
+
+class MissingLibrary(FedcertError):
+    """An optional library that is not installed; the message says how to install it."""

@@ -6,8 +6,8 @@ import torch
 from fedcert.app.config import RunConfig
 from fedcert.app.run import RunResult, run
 from fedcert.errors import DataError, InvalidConfig, InvalidWeights
-from fedcert.federation.server import RuleName, deployed_rule
 from fedcert.model.network import mlp
+from fedcert.rules import RuleContext, build_rule
 
 TINY: dict[str, Any] = {
     "train_examples": 400,
@@ -111,7 +111,7 @@ def test_at_the_learned_scale_projections_certify_more_than_boxes() -> None:
 
 def test_the_properties_are_inputs_that_the_deployed_model_classifies_correctly(result: RunResult) -> None:
     laws = [message.law for message in result.messages]
-    rule = deployed_rule(result.config.rule, laws, [m.examples for m in result.messages], "size")
+    rule = build_rule(result.config.rule, RuleContext(laws, [m.examples for m in result.messages], "size"))
     network = mlp(64, *result.config.hidden, 10)
     predicted = network(rule([law.loc for law in laws]), result.inputs.x).argmax(-1)
     assert len(result.inputs) == result.config.properties
@@ -154,7 +154,7 @@ def test_without_screening_the_cells_serve_every_property() -> None:
 
 
 @pytest.mark.parametrize("rule", ["fedavg", "pog"])
-def test_equal_laws_have_equal_direct_certificates(rule: RuleName) -> None:
+def test_equal_laws_have_equal_direct_certificates(rule: str) -> None:
     """With one scale for all clients and uniform weights, both rules are the plain mean."""
     result = tiny(rule=rule, weights="uniform")
     direct = {(c.claim.events, c.claim.rule): c for c, _ in result.certificates if c.claim.kind == "direct"}

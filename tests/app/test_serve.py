@@ -18,7 +18,7 @@ from fedcert.app.serve import Server
 from fedcert.errors import FedcertError, InvalidMessage, OutputExists, TooFewClients
 from fedcert.federation.server import RuleName
 from fedcert.laws import LARGEST
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.wire import tensorfile
 from fedcert.wire.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE
 from fedcert_check.digest import digest
@@ -91,7 +91,7 @@ def test_a_refused_client_has_no_share_in_the_rule_and_is_named_in_the_result(
     assert not (tmp_path / "out" / "messages" / hostile.name).exists()
 
     kept = server.accepted.messages
-    rule = WeightedAverage.fedavg([message.examples for message in kept])
+    rule = LinearRule.fedavg([message.examples for message in kept])
     mean = rule([message.law.loc for message in kept])
     predicted = server.network(mean, server.examples.test.x).argmax(-1)
     expected = (predicted == server.examples.test.label).double().mean().item()

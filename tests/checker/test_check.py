@@ -14,7 +14,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import AggregationRule, CoordinateMedian, WeightedAverage
+from fedcert.rules import AggregationRule, LinearRule, TrimmedMean
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
 from fedcert.wire.certificate_file import load_certificate
@@ -63,9 +63,7 @@ def test_every_certificate_is_saved_loaded_and_proved(name: str, kind: str, tmp_
     assert {(kind, events) for kind, events, _ in seen} >= {(kind, "paper-box") for kind in kinds}
 
 
-@pytest.mark.parametrize(
-    "rule", [WeightedAverage.fedavg([1, 1]), CoordinateMedian(2)], ids=["fedavg", "median"]
-)
+@pytest.mark.parametrize("rule", [LinearRule.fedavg([1, 1]), TrimmedMean.median(2)], ids=["fedavg", "median"])
 def test_a_radius_for_each_parameter_is_proved(rule: AggregationRule, tmp_path: Path) -> None:
     """w x + b ≥ 0 at x = (1, 0, …), where one weight alone matters; in two processes."""
     n = 20

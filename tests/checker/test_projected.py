@@ -27,7 +27,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.randomness import stream
-from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert_check import Report, check
 from fedcert_check import projected as checker
 from fedcert_check.document import Proved
@@ -60,7 +60,7 @@ def random_problem(seed: int) -> tuple[Federated, Properties]:
     made = make_federated(seed, widths, scale, radius, pick(1, 2, 3), constraints, linear=pick(False, True))
     if pick(False, False, True):
         laws = [law.components[0] for law in made.laws]
-        made = replace(made, rule=WeightedAverage.product_of_gaussians(laws))
+        made = replace(made, rule=LinearRule.product_of_gaussians(laws))
     if constraints > 1 and pick(False, True):
         made.C[0, -1] = 0.0
     return made, made.properties(made.offsets(pick(0.0, 2.0, 4.0, 8.0), 64).abs())
@@ -102,7 +102,7 @@ def test_a_tail_is_proven_with_the_rate_that_it_was_claimed_with(tmp_path: Path)
     """f(0) = W2 relu(b1) + b2 with b1 ~ N(1, s²): 1 − 6.45 s, where the best rate depends on every digit."""
     s, network = 3e-10, mlp(1, 1, 1)
     law = DiagonalGaussian(*torch.tensor([[0, 1, 1, 0], [s, s, 1e-30, 1e-30]], dtype=torch.float64))
-    rule, one = WeightedAverage.fedavg([1]), torch.ones(1, 1, 1).double()
+    rule, one = LinearRule.fedavg([1]), torch.ones(1, 1, 1).double()
     problem = Federated(network, [law], rule, torch.zeros(1, 1).double(), 0.0, one, stream(0, "unused"))
     report = check(saved(tmp_path, problem, problem.properties(one[0] * (6.45 * s - 1)), "direct"))
     assert report.document.lower[0] > 0.999999

@@ -19,7 +19,7 @@ from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import AggregationRule, CoordinateMedian, LinearRule, TrimmedMean, WeightedAverage
+from fedcert.rules import AggregationRule, LinearRule, TrimmedMean
 from fedcert.search import exhaustive, heaviest_first
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
@@ -44,10 +44,10 @@ LAWS: dict[str, list[Law]] = {
     ],
 }
 RULES: dict[str, AggregationRule] = {
-    "fedavg": WeightedAverage.fedavg([3, 1, 2]),
+    "fedavg": LinearRule.fedavg([3, 1, 2]),
     "signed": LinearRule(vector(0.9, 0.5, -0.4)[:, None]),
     "server-step": LinearRule.server_step(vector(0.0, 0.4), 0.7, [1, 1, 1]),
-    "median": CoordinateMedian(3),
+    "median": TrimmedMean.median(3),
     "trimmed-mean": TrimmedMean(3, 1),
 }
 
@@ -66,7 +66,7 @@ def exact_probability(rule: AggregationRule, laws: list[Law]) -> float:
 
 
 def _component_probability(rule: AggregationRule, laws: list[DiagonalGaussian]) -> float:
-    if isinstance(rule, CoordinateMedian | TrimmedMean):
+    if isinstance(rule, TrimmedMean):
         a, b, c = (norm.sf((THRESHOLD - law.loc[1].item()) / law.scale[1].item()) for law in laws)
         return a * b + a * c + b * c - 2 * a * b * c
     mean = rule([law.loc for law in laws])[1].item()

@@ -17,7 +17,7 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import CoordinateMedian, LinearRule, TrimmedMean, WeightedAverage
+from fedcert.rules import LinearRule, TrimmedMean
 from fedcert.search import exhaustive, heaviest_first
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
@@ -63,9 +63,9 @@ def cells_of(laws: list[GaussianMixture]) -> list[Cells]:
 
 
 RULES = {
-    "fedavg": lambda n: WeightedAverage.fedavg([1] * n),
+    "fedavg": lambda n: LinearRule.fedavg([1] * n),
     "signed": lambda n: LinearRule(torch.tensor([[(-1.0) ** i] for i in range(n)], dtype=torch.float64)),
-    "median": CoordinateMedian,
+    "median": TrimmedMean.median,
     "trimmed": lambda n: TrimmedMean(n, (n - 1) // 2),
 }
 
@@ -85,7 +85,7 @@ def test_run_to_the_end_it_equals_exhaustive_enumeration(rule, seed, clients, co
 @given(seed=st.integers(0, 2**32), budget=st.integers(1, 40))
 def test_for_a_budget_it_is_never_below_heaviest_first(seed: int, budget: int) -> None:
     laws, safe, _ = make_problem(seed, 3, 3)
-    cells, rule = cells_of(laws), WeightedAverage.fedavg([1] * 3)
+    cells, rule = cells_of(laws), LinearRule.fedavg([1] * 3)
     heaviest = certify_transported(cells, rule, safe, heaviest_first, budget, "box").lower
     found = certify_hulls(cells, rule, safe, budget, "box").lower
     assert (found >= heaviest * (1 - 1e-12)).all()
@@ -93,7 +93,7 @@ def test_for_a_budget_it_is_never_below_heaviest_first(seed: int, budget: int) -
 
 def test_a_larger_budget_never_lowers_the_bound_and_any_stop_is_sound() -> None:
     laws, safe, _ = make_problem(4, 3, 4)
-    cells, rule = cells_of(laws), WeightedAverage.fedavg([1] * 3)
+    cells, rule = cells_of(laws), LinearRule.fedavg([1] * 3)
     full = certify_transported(cells, rule, safe, exhaustive, 10**6, "box").lower
     for budget in (1, 3, 10, 30, 100):
         found = certify_hulls(cells, rule, safe, budget, "box").lower
@@ -118,7 +118,7 @@ def mixture_example() -> tuple[list[GaussianMixture], Safe, Counting]:
 
 def test_a_mixture_with_safe_and_unsafe_tuples_needs_few_calls() -> None:
     laws, safe, verifier = mixture_example()
-    rule = WeightedAverage.fedavg([1] * 3)
+    rule = LinearRule.fedavg([1] * 3)
     cells = [MeanBox().cells(law, 4.0) for law in laws]
     full = certify_transported(cells, rule, safe, exhaustive, 10**6, "box").lower.item()
     assert verifier.calls == 64
@@ -138,7 +138,7 @@ def test_a_thousand_clients_need_one_call_where_the_hull_is_safe() -> None:
     good = GaussianMixture(laws[0].components[:3], laws[0].weights[:3])
     cells = [MeanBox().cells(good, 4.5)] * 1000
     safe = safe.only(torch.tensor([True]))
-    found = certify_hulls(cells, WeightedAverage.fedavg([1] * 1000), safe, 10, "box").lower.item()
+    found = certify_hulls(cells, LinearRule.fedavg([1] * 1000), safe, 10, "box").lower.item()
     assert verifier.calls == 1  # for 3^1000 tuples
     assert found > 0.9
 
@@ -146,7 +146,7 @@ def test_a_thousand_clients_need_one_call_where_the_hull_is_safe() -> None:
 def test_clients_without_cells_and_wrong_counts() -> None:
     laws, safe, _ = make_problem(0, 2, 2)
     cells = [*cells_of(laws[:1]), Cells.none(NETWORK.parameters)]
-    rule = WeightedAverage.fedavg([1, 1])
+    rule = LinearRule.fedavg([1, 1])
     assert certify_hulls(cells, rule, safe, 10, "box").lower.tolist() == [0.0, 0.0]
     with pytest.raises(ShapeMismatch, match="cells of 1 clients"):
         certify_hulls(cells[:1], rule, safe, 10, "box")

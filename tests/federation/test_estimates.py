@@ -13,7 +13,7 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.verify import Safe
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.verify.interval import IntervalVerifier
@@ -46,23 +46,23 @@ LAWS = [
     DiagonalGaussian(vector(-3.0, -0.2), vector(2.0, 0.5)),
     DiagonalGaussian(vector(0.0, 1.5), vector(1.0, 2.0)),
 ]
-RULES = [WeightedAverage.fedavg([1, 2, 5]), WeightedAverage.product_of_gaussians(LAWS)]
+RULES = [LinearRule.fedavg([1, 2, 5]), LinearRule.product_of_gaussians(LAWS)]
 
 
-def draw_from_deployed_law(rule: WeightedAverage, safe: Safe, samples: int, seed: int) -> Estimate:
+def draw_from_deployed_law(rule: LinearRule, safe: Safe, samples: int, seed: int) -> Estimate:
     return mc_ibp(rule.pushforward(LAWS), safe, rule.name, samples, stream(seed, "test"))
 
 
-def draw_from_clients(rule: WeightedAverage, safe: Safe, samples: int, seed: int) -> Estimate:
+def draw_from_clients(rule: LinearRule, safe: Safe, samples: int, seed: int) -> Estimate:
     return aggregated_sampling(LAWS, rule, safe.network, safe.properties, samples, stream(seed, "test"))
 
 
-def attack_the_deployed_law(rule: WeightedAverage, safe: Safe, samples: int, seed: int) -> Estimate:
+def attack_the_deployed_law(rule: LinearRule, safe: Safe, samples: int, seed: int) -> Estimate:
     law, properties = rule.pushforward(LAWS), safe.properties
     return attack_survival(law, safe.network, properties, rule.name, samples, stream(seed, "test"))
 
 
-Method = Callable[[WeightedAverage, Safe, int, int], Estimate]
+Method = Callable[[LinearRule, Safe, int, int], Estimate]
 METHODS: list[Method] = [draw_from_deployed_law, draw_from_clients, attack_the_deployed_law]
 
 
@@ -70,7 +70,7 @@ METHODS: list[Method] = [draw_from_deployed_law, draw_from_clients, attack_the_d
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_the_interval_holds_the_exact_acceptance_probability(
-    method: Method, rule: WeightedAverage, threshold: float
+    method: Method, rule: LinearRule, threshold: float
 ) -> None:
     estimate = method(rule, bias_at_least(threshold), SAMPLES, 0)
     low, high = estimate.confidence_interval(SURE)
@@ -108,7 +108,7 @@ def test_every_sample_is_counted_once_however_they_are_batched(
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_an_estimate_says_what_was_sampled_and_for_which_rule(rule: WeightedAverage) -> None:
+def test_an_estimate_says_what_was_sampled_and_for_which_rule(rule: LinearRule) -> None:
     safe = bias_at_least(0.0)
     deployed, clients, attacked = (method(rule, safe, 1, 0) for method in METHODS)
     assert (deployed.name, deployed.rule) == ("mc-ibp", rule.name)

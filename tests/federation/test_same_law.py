@@ -6,7 +6,7 @@ import torch
 from fedcert.certificate import Certificate, Claim, Estimate
 from fedcert.federation.same_law import OncePerLaw, same_law
 from fedcert.laws import DiagonalGaussian
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 
 
 def law(loc: float = 1.0, scale: float = 0.5, error: float | None = 1e-16) -> DiagonalGaussian:
@@ -66,5 +66,5 @@ def test_equal_scales_give_both_rules_the_same_law(clients: int) -> None:
     generator = torch.Generator().manual_seed(clients)
     means = torch.randn(clients, 1001, generator=generator, dtype=torch.float64)
     laws = [DiagonalGaussian(mean, torch.full_like(mean, 1e-5)) for mean in means]
-    fedavg, pog = WeightedAverage.fedavg([1] * clients), WeightedAverage.product_of_gaussians(laws)
+    fedavg, pog = LinearRule.fedavg([1] * clients), LinearRule.product_of_gaussians(laws)
     assert same_law(fedavg.pushforward(laws), pog.pushforward(laws))

@@ -8,11 +8,12 @@ from fedcert.families.paper_box.events import PaperBox
 from fedcert.families.paper_box.family import PaperBoxFamily
 from fedcert.families.problem import Problem
 from fedcert.federation.client import client
-from fedcert.federation.server import deployed_rule, server
+from fedcert.federation.server import server
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import linf_robustness
 from fedcert.randomness import stream
+from fedcert.rules import RuleContext, build_rule
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
 from fedcert.wire.message import Message
@@ -48,7 +49,7 @@ def test_messages_become_three_certificates_of_the_deployed_rule(rule_name, scre
         client(f"c{i}", law, 10, stream(0, i), EVENTS, safe if screened else None)
         for i, law in enumerate(laws)
     ]
-    rule = deployed_rule(rule_name, laws, [10, 10, 10])
+    rule = build_rule(rule_name, RuleContext(laws, [10, 10, 10]))
     certificates = list(server(messages, rule, NETWORK, safe.properties, [FAMILY]))
     assert [c.claim.kind for c in certificates] == ["local", "transported", "direct"]
     assert {c.claim.rule for c in certificates} == {rule_name}
@@ -62,7 +63,8 @@ def test_equal_laws_have_equal_direct_certificates() -> None:
     properties = make_safe(laws).properties
     fedavg, pog = (
         FAMILY.prove(
-            Problem(NETWORK, properties, tuple(laws), deployed_rule(name, laws, [1, 2, 3])), "direct"
+            Problem(NETWORK, properties, tuple(laws), build_rule(name, RuleContext(laws, [1, 2, 3]))),
+            "direct",
         )
         for name in ("fedavg", "pog")
     )
@@ -71,8 +73,9 @@ def test_equal_laws_have_equal_direct_certificates() -> None:
 
 def test_weights_follow_the_sizes_when_asked() -> None:
     laws = make_laws(2)
-    assert deployed_rule("fedavg", laws, [3, 1], "size").weights.squeeze(-1).tolist() == [0.75, 0.25]
-    assert deployed_rule("fedavg", laws, [3, 1]).weights.squeeze(-1).tolist() == [0.5, 0.5]
+    by_size, equal = (build_rule("fedavg", RuleContext(laws, [3, 1], own)) for own in ("size", "uniform"))
+    assert by_size.weights.squeeze(-1).tolist() == [0.75, 0.25]
+    assert equal.weights.squeeze(-1).tolist() == [0.5, 0.5]
 
 
 def test_families_without_a_common_name_are_refused_before_any_work() -> None:
@@ -81,7 +84,7 @@ def test_families_without_a_common_name_are_refused_before_any_work() -> None:
         Message(f"c{i}", law, Cells.none(law.dimension), 10, family)
         for i, (law, family) in enumerate(zip(laws, ("paper-box", 60 * "x"), strict=True))
     ]
-    rule = deployed_rule("fedavg", laws, [1, 1])
+    rule = build_rule("fedavg", RuleContext(laws, [1, 1]))
     with pytest.raises(InvalidMessage, match=r"events: .*'c1': 'xxx"):
         next(server(messages, rule, NETWORK, make_safe(laws).properties, ["paper-box"]))
     assert len(list(server(messages, rule, NETWORK, make_safe(laws).properties, ["projected"]))) == 3
@@ -92,6 +95,7 @@ def test_clients_with_different_networks_are_refused() -> None:
     safe = make_safe(laws)
     messages = [client(f"c{i}", law, 10, stream(0, i), EVENTS) for i, law in enumerate(laws)]
     with pytest.raises(ShapeMismatch):
-        list(server(messages, deployed_rule("fedavg", laws, [1, 1, 1]), NETWORK, safe.properties, [FAMILY]))
+        rule = build_rule("fedavg", RuleContext(laws, [1, 1, 1]))
+        list(server(messages, rule, NETWORK, safe.properties, [FAMILY]))
     with pytest.raises(ShapeMismatch, match="same network"):
-        deployed_rule("pog", laws, [1, 1, 1])
+        build_rule("pog", RuleContext(laws, [1, 1, 1]))

@@ -22,7 +22,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.message import Message
 from fedcert_check import check
@@ -31,7 +31,6 @@ from fuzz.verdicts import Verdict
 
 PROPERTIES = 4
 SMALLEST_NORMAL = 2.0**-1022
-Rule = LinearRule | WeightedAverage
 
 
 def ordinary(generator: torch.Generator) -> Iterator[Verdict]:
@@ -75,7 +74,7 @@ def _projected(
 
 def _federation(
     generator: torch.Generator, network: Network, units: Sequence[float]
-) -> tuple[list[DiagonalGaussian], Rule]:
+) -> tuple[list[DiagonalGaussian], LinearRule]:
     """Clients with means in the layers' units, and scales from tiny to wide."""
     sizes = [
         W.numel() + b.numel() for W, b in network.unflatten(torch.zeros(network.parameters).double())[::2]
@@ -90,9 +89,9 @@ def _federation(
         )
         for _ in range(clients)
     ]
-    rules: list[Rule] = [
-        WeightedAverage.fedavg([1 + i for i in range(clients)]),
-        WeightedAverage.product_of_gaussians(laws),
+    rules: list[LinearRule] = [
+        LinearRule.fedavg([1 + i for i in range(clients)]),
+        LinearRule.product_of_gaussians(laws),
         LinearRule(normal(generator, clients, 1)),
     ]
     return laws, choice(generator, *rules)
@@ -120,7 +119,7 @@ def _properties(
 def _certified(
     generator: torch.Generator,
     laws: Sequence[DiagonalGaussian],
-    rule: Rule,
+    rule: LinearRule,
     network: Network,
     properties: Properties,
 ) -> Certificate:

@@ -10,7 +10,7 @@ from problems import uniform
 from fedcert.errors import InvalidBox, InvalidLaw
 from fedcert.laws import DiagonalGaussian
 from fedcert.numerics.box import Box
-from fedcert.rules import CoordinateMedian, LinearRule, TrimmedMean
+from fedcert.rules import LinearRule, TrimmedMean
 from fuzz.balls import EXACT, above, balls, below, dot, exactly, precision
 from fuzz.hostile import anything, between, choice, numbers
 from fuzz.networks import boxed
@@ -19,25 +19,24 @@ from fuzz.verdicts import Verdict, verdict
 DIMENSION, TUPLES = 4, 4
 
 
-def random_rule(generator: torch.Generator, clients: int) -> LinearRule | TrimmedMean | CoordinateMedian:
+def random_rule(generator: torch.Generator, clients: int) -> LinearRule | TrimmedMean:
     kind = choice(generator, "linear", "linear", "trimmed", "median")
     if kind == "trimmed":
         return TrimmedMean(clients, int(between(generator, 0, (clients - 1) / 2)))
     if kind == "median":
-        return CoordinateMedian(clients)
+        return TrimmedMean.median(clients)
     weights = anything(generator, clients, choice(generator, 1, DIMENSION))
     return LinearRule(weights, choice(generator, None, anything(generator, DIMENSION)))
 
 
-def applied(rule: LinearRule | TrimmedMean | CoordinateMedian, thetas: Sequence[Sequence[arb]]) -> list[arb]:
+def applied(rule: LinearRule | TrimmedMean, thetas: Sequence[Sequence[arb]]) -> list[arb]:
     """A(θ_1, …, θ_n), exactly."""
     if isinstance(rule, LinearRule):
         weights = balls(rule.weights.expand(-1, DIMENSION))
         start = [arb(0)] * DIMENSION if rule.offset is None else balls(rule.offset)
         columns = zip(start, zip(*weights, strict=True), zip(*thetas, strict=True), strict=True)
         return [exactly(v + dot(w, x)) for v, w, x in columns]
-    trimmed = rule.trimmed if isinstance(rule, CoordinateMedian) else rule
-    kept = [sorted(x)[trimmed.trim : trimmed.clients - trimmed.trim] for x in zip(*thetas, strict=True)]
+    kept = [sorted(x)[rule.trim : rule.clients - rule.trim] for x in zip(*thetas, strict=True)]
     return [sum(own, arb(0)) / len(own) for own in kept]
 
 

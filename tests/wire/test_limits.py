@@ -8,14 +8,7 @@ from torch import Tensor
 
 from fedcert.laws import DiagonalGaussian
 from fedcert.numerics.box import Box
-from fedcert.rules import (
-    AggregationRule,
-    CoordinateMedian,
-    GaussianRule,
-    LinearRule,
-    TrimmedMean,
-    WeightedAverage,
-)
+from fedcert.rules import AggregationRule, GaussianRule, LinearRule, TrimmedMean
 from fedcert.wire.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE, MIN_WEIGHT
 
 CLIENTS = 50
@@ -33,13 +26,13 @@ def column(*weights: float) -> Tensor:
 @pytest.mark.parametrize(
     "rule",
     [
-        WeightedAverage.fedavg([1] * (CLIENTS - 1) + [10**18 - 1]),
-        WeightedAverage.product_of_gaussians(LAWS),
+        LinearRule.fedavg([1] * (CLIENTS - 1) + [10**18 - 1]),
+        LinearRule.product_of_gaussians(LAWS),
         LinearRule(column(MAX_WEIGHT)),
         LinearRule(column(MAX_WEIGHT, -MAX_WEIGHT)),
         LinearRule(column(MIN_WEIGHT, 0.0)),
         LinearRule.server_step(torch.ones(len(EVERY)).double(), MAX_WEIGHT, [1] * CLIENTS),
-        CoordinateMedian(CLIENTS),
+        TrimmedMean.median(CLIENTS),
         TrimmedMean(CLIENTS, 0),
     ],
     ids=["fedavg", "pog", "heavy", "signed", "light", "server step", "median", "mean"],

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from torch import nn
 
 from fedcert.api.inputs import Posterior, as_laws, as_network, as_rule
@@ -23,6 +22,7 @@ from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.convert import as_double
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
+from fedcert.rules.builders import WeightsName
 from fedcert.verify.interval import IntervalVerifier
 from fedcert.wire.message import Message
 
@@ -37,7 +37,7 @@ def certify(
     *,
     events: str | Family | Sequence[str | Family] = "projected",
     claims: Sequence[Kind] = ("transported", "direct"),
-    weights: str = "uniform",
+    weights: WeightsName = "uniform",
     track: Tracker = silent,
 ) -> Certification:
     """Bound the probability that the deployed model has each property, from below and from above.
@@ -63,7 +63,8 @@ def certify(
         >>> x, y = np.array([[0.65, 0.35], [0.4, 0.6]]), np.array([0, 1])
         >>> properties = fedcert.linf_robustness(x, y, 0.01, classes=2)
         >>> fedcert.certify(clients, "fedavg", fedcert.mlp(2, 4, 2), properties)
-        Certification: at least 97.31 % and at most 98.17 %, mean over 2 properties (3 clients, fedavg, projected)
+        Certification: at least 97.31 % and at most 98.17 %, mean over 2 properties
+        (3 clients, fedavg, projected)
     """
     families = [family_named(own) if isinstance(own, str) else own for own in _several(events)]
     wrong = sorted(set(claims) - set(KINDS))
@@ -81,7 +82,8 @@ def certify(
     ]
     if not certificates:
         names = ", ".join(family.name for family in families)
-        raise InvalidConfig(f"no {' or '.join(claims)} claim exists under the rule {own_rule.name} for {names}")
+        kinds = " or ".join(claims)
+        raise InvalidConfig(f"{names} events have no {kinds} claim under the rule {own_rule.name}")
     return Certification(problem, tuple(certificates), messages)
 
 
@@ -97,7 +99,7 @@ def certify_classification(
     domain: tuple[float, float] = (0.0, 1.0),
     events: str | Family | Sequence[str | Family] = "projected",
     claims: Sequence[Kind] = ("transported", "direct"),
-    weights: str = "uniform",
+    weights: WeightsName = "uniform",
     track: Tracker = silent,
 ) -> Certification:
     """Bound the probability that the deployed model gives each input its label on a whole ℓ∞ ball.
@@ -133,9 +135,7 @@ def certify_classification(
     """
     network = as_network(model)
     inputs, labels = as_double("inputs x", x), as_double("labels y", y)
-    properties = linf_robustness(
-        inputs.flatten(1), _whole(labels), epsilon, margin, network.outputs, domain
-    )
+    properties = linf_robustness(inputs.flatten(1), _whole(labels), epsilon, margin, network.outputs, domain)
     return certify(
         posteriors, rule, network, properties, events=events, claims=claims, weights=weights, track=track
     )

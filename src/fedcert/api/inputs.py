@@ -8,11 +8,11 @@ from typing import Any
 from torch import nn
 
 from fedcert.errors import InvalidLaw, InvalidMessage
-from fedcert.federation.rules import RuleName, deployed_rule
 from fedcert.laws import DiagonalGaussian, Law, diagonal_components
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import Network
-from fedcert.rules import AggregationRule
+from fedcert.rules import AggregationRule, RuleContext, build_rule
+from fedcert.rules.builders import WeightsName
 from fedcert.wire.message import Message
 
 Posterior = Law | Message | str | PathLike[str] | tuple[Any, Any]
@@ -48,8 +48,8 @@ def _law(client: int, posterior: Posterior) -> Law | Message:
         loc, scale = posterior
     except (TypeError, ValueError) as error:
         raise InvalidLaw(
-            f"posterior {client} is a {type(posterior).__name__}: give a law, a message, the path of a message,"
-            " or a pair of arrays (means, deviations)"
+            f"posterior {client} is a {type(posterior).__name__}: give a law, a message, the path of a"
+            " message, or a pair of arrays (means, deviations)"
         ) from error
     return DiagonalGaussian(loc, scale)
 
@@ -64,7 +64,7 @@ def as_network(model: Network | nn.Module) -> Network:
 
 
 def as_rule(
-    rule: AggregationRule | RuleName, laws: Sequence[Law], sizes: Sequence[int], weights: str
+    rule: AggregationRule | str, laws: Sequence[Law], sizes: Sequence[int], weights: WeightsName
 ) -> AggregationRule:
     """The rule of a name for these clients.
 
@@ -76,4 +76,4 @@ def as_rule(
     """
     if not isinstance(rule, str):
         return rule
-    return deployed_rule(rule, [diagonal_components(law)[0] for law in laws], sizes, weights)
+    return build_rule(rule, RuleContext([diagonal_components(law)[0] for law in laws], sizes, weights))

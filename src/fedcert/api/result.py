@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from fedcert_check.percent import percent_down, percent_up
 from numpy.typing import NDArray
 
 from fedcert.certificate import Certificate
@@ -18,7 +19,6 @@ from fedcert.numerics.enclosure import Enclosure
 from fedcert.wire import atomic
 from fedcert.wire.certificate_file import certificate_file, save_certificate
 from fedcert.wire.message import Message
-from fedcert_check.percent import percent_down, percent_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,9 +94,10 @@ class Certification:
         axes = figure.subplots()
         order = np.argsort(self.lower, kind="stable")
         place = np.arange(1, len(order) + 1)
-        axes.fill_between(place, 100 * self.lower[order], 100 * self.upper[order], step="mid", alpha=0.3, lw=0)
-        axes.step(place, 100 * self.lower[order], where="mid", label="L: at least")
-        axes.step(place, 100 * self.upper[order], where="mid", label="U: at most")
+        lower, upper = 100 * self.lower[order], 100 * self.upper[order]
+        axes.fill_between(place, lower, upper, step="mid", alpha=0.3, lw=0)
+        axes.step(place, lower, where="mid", label="L: at least")
+        axes.step(place, upper, where="mid", label="U: at most")
         axes.set(xlabel="property, in the order of L", ylabel="probability of safety, %", title=self._subject)
         axes.set_ylim(-3, 103)
         axes.legend(loc="lower right")

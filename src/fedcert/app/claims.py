@@ -14,7 +14,7 @@ from fedcert.families.registry import families
 from fedcert.federation.claims import Provable, claims_of
 from fedcert.federation.estimates import aggregated_sampling, attack_survival, mc_ibp
 from fedcert.federation.same_law import OncePerLaw
-from fedcert.federation.server import RuleName, problem_of
+from fedcert.federation.server import problem_of
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
@@ -23,8 +23,8 @@ from fedcert.rules import AggregationRule
 from fedcert.verify import Safe
 from fedcert.wire.message import Message
 
-Rules = dict[RuleName, AggregationRule]
-Deployments = dict[RuleName, Problem]
+Rules = dict[str, AggregationRule]
+Deployments = dict[str, Problem]
 Samplable = tuple[str, str, Callable[[], Estimate]]  # an estimate's name, its rule, and the work
 
 

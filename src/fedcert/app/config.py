@@ -26,7 +26,8 @@ from fedcert.app.jsonfile import read_json
 from fedcert.certificate import Kind
 from fedcert.errors import InvalidConfig, UnreadableFile
 from fedcert.families.registry import family_named
-from fedcert.federation.server import RuleName, WeightsName
+from fedcert.rules import rule_names
+from fedcert.rules.builders import WeightsName
 from fedcert.training.bayes_by_backprop import BayesByBackprop
 from fedcert.wire.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE, MIN_WEIGHT
 
@@ -72,6 +73,15 @@ def _family(value: str) -> str:
 
 
 EventsName = Annotated[str, AfterValidator(_family)]
+
+
+def _known_rule(name: str) -> str:
+    """The name of a registered rule."""
+    if name not in rule_names():
+        raise ValueError(f"known are {', '.join(rule_names())}")
+    return name
+
+
 Weight = Annotated[FiniteFloat, AfterValidator(_coefficient)]
 Rate = Annotated[NonNegativeFloat, AfterValidator(_coefficient)]
 
@@ -90,7 +100,7 @@ class RunConfig(BaseModel):
     hidden: Annotated[tuple[Positive, ...], BeforeValidator(_split)] = (64,)
     training: BayesByBackprop = BayesByBackprop()
     scale: Annotated[Scale, BeforeValidator(_scale)] = "learned"
-    rule: RuleName = "fedavg"
+    rule: Annotated[str, AfterValidator(_known_rule)] = "fedavg"
     weights: Annotated[WeightsName | tuple[Weight, ...], BeforeValidator(_weights)] = "uniform"
     trim: Natural = 1
     server_rate: Rate = 1.0

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fedcert.app.journal import Format
-from fedcert.certificate import Certificate, Claim, Estimate
+from fedcert.certificate import Certificate, Estimate
 from fedcert.errors import UnreadableFile
 from fedcert.laws import DiagonalGaussian
 from fedcert.rules import AggregationRule
@@ -19,11 +19,6 @@ from fedcert.wire.certificate_file import load_certificate, save_certificate
 from fedcert.wire.message import Message
 
 Timed = tuple[Certificate, float]
-
-
-def certificate_file(claim: Claim) -> str:
-    """Where a run keeps the certificate of a claim."""
-    return f"certificates/{claim.kind}-{claim.rule}-{claim.events}.safetensors"
 
 
 @dataclass(frozen=True)

@@ -16,25 +16,25 @@ from fedcert.app.parts import (
     MESSAGE,
     CertificateFile,
     Posterior,
-    certificate_file,
 )
 from fedcert.app.stopwatch import Stopwatch, timed
 from fedcert.certificate import Certificate, Estimate
 from fedcert.data import Split
 from fedcert.families.cells import Cells
 from fedcert.families.protocol import CellFamily
-from fedcert.federation.server import RuleName, deployed_rule
 from fedcert.laws import diagonal_components
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.network import Network
 from fedcert.model.properties import correctly_classified, linf_robustness
 from fedcert.progress import Tracker, silent
+from fedcert.rules import RuleContext, build_rule
 from fedcert.verify import Safe
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.verify.interval import IntervalVerifier
+from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.message import Message
 
-COMPARED: tuple[RuleName, ...] = ("fedavg", "pog")  # direct claims and MC–IBP are made for both
+COMPARED: tuple[str, ...] = ("fedavg", "pog")  # direct claims and MC–IBP are made for both
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class RunResult:
     """
 
     config: RunConfig
-    accuracy: dict[RuleName, float]
+    accuracy: dict[str, float]
     certificates: list[tuple[Certificate, float]]
     estimates: list[Estimate]
     timings: dict[str, float]
@@ -80,7 +80,7 @@ class Posed:
     """
 
     rules: Rules
-    accuracy: dict[RuleName, float]
+    accuracy: dict[str, float]
     inputs: Split
     safe: Safe
 
@@ -141,9 +141,8 @@ def make_rules(
     for name in dict.fromkeys((config.rule, *COMPARED)):
         own = name == config.rule or isinstance(config.weights, str)
         weights = config.weights if own else "uniform"
-        rules[name] = deployed_rule(
-            name, gaussians, sizes, weights, config.trim, initial.double(), config.server_rate
-        )
+        context = RuleContext(gaussians, sizes, weights, config.trim, initial.double(), config.server_rate)
+        rules[name] = build_rule(name, context)
     return rules
 
 
@@ -153,7 +152,7 @@ def evaluate(
     rules: Rules,
     laws: Sequence[StatedLaw],
     test: Split,
-) -> tuple[dict[RuleName, float], Split]:
+) -> tuple[dict[str, float], Split]:
     """Accuracy of the posterior-mean model of each rule, and the inputs that become properties."""
     test = test.to(config.device)
     means = {name: rule([law.loc for law in laws]) for name, rule in rules.items()}

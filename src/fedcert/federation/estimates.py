@@ -13,7 +13,7 @@ from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.progress import Tracker, silent
-from fedcert.rules import AggregationRule, LinearRule, WeightedAverage
+from fedcert.rules import AggregationRule, LinearMap
 from fedcert.verify import BATCH_ELEMENTS, Safe
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.verify.points import accepts
@@ -120,7 +120,7 @@ def _batches(samples: int, size: int) -> list[int]:
 def _joint_draws(laws: Sequence[Law], rule: AggregationRule, generator: torch.Generator) -> Draw:
     """Aggregates of joint client draws: A(θ_1, …, θ_n), A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i if A is linear."""
     gaussians = [law for law in laws if isinstance(law, DiagonalGaussian)]
-    if not isinstance(rule, LinearRule | WeightedAverage) or len(gaussians) < len(laws):
+    if not isinstance(rule, LinearMap) or len(gaussians) < len(laws):
         return lambda count: rule([law.sample(count, generator) for law in laws])
     normals = QuantisedNormals(generator)
     centre = rule([law.loc for law in gaussians]).float()

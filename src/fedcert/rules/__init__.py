@@ -1,15 +1,22 @@
 """Aggregation rules: what the server makes of the clients' parameters."""
 
-from fedcert.rules.average import WeightedAverage
+from fedcert.rules.builders import RuleBuilder, RuleContext
 from fedcert.rules.linear import LinearRule
-from fedcert.rules.protocol import AggregationRule, GaussianRule
-from fedcert.rules.trimmed_mean import CoordinateMedian, TrimmedMean
+from fedcert.rules.protocol import AggregationRule, GaussianRule, LinearMap
+from fedcert.rules.registry import build_rule, register_rule, register_rule_type, rule_names, rule_types
+from fedcert.rules.trimmed_mean import TrimmedMean
 
 __all__ = [
     "AggregationRule",
-    "CoordinateMedian",
     "GaussianRule",
+    "LinearMap",
     "LinearRule",
+    "RuleBuilder",
+    "RuleContext",
     "TrimmedMean",
-    "WeightedAverage",
+    "build_rule",
+    "register_rule",
+    "register_rule_type",
+    "rule_names",
+    "rule_types",
 ]

@@ -1,4 +1,4 @@
-"""Linear rules with weights of any sign: the server step, and what averages are made of."""
+"""Linear rules: FedAvg, Product-of-Gaussians, the server step, and weights of any sign."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +10,20 @@ from torch import Tensor
 from fedcert.errors import InvalidWeights, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, DiagonalLaw
 from fedcert.numerics.box import Box
-from fedcert.numerics.rounding import down, gamma, require_float64, rounding_error, up
+from fedcert.numerics.convert import as_double, doubled
+from fedcert.numerics.rounding import down, gamma, rounding_error, up
+from fedcert.rules.protocol import Coefficients, Header
 
 
 @dataclass(frozen=True)
 class LinearRule:
     """Θ_g = v + Σ_i w_i Θ_i, coordinate by coordinate, with *these* floating-point coefficients.
 
+    FedAvg, Product-of-Gaussians and the server step differ in their coefficients alone, which are part of
+    the claim.
+
     Attributes:
-        weights: w, of any sign, of shape (n, 1) or (n, n_w).
+        weights: w (α in the paper), of any sign, of shape (n, 1) or (n, n_w).
         offset: v; None for 0.
         name: the rule's name in tables and claims.
     """
@@ -28,13 +33,62 @@ class LinearRule:
     name: str = "linear"
 
     def __post_init__(self) -> None:
-        require_float64("the coefficients of a rule", self.weights, self.offset)
+        doubled(self, "the coefficients of a rule", "weights", "offset")
         if self.weights.dim() != 2:
             raise InvalidWeights(f"weights of shape {tuple(self.weights.shape)}, not (clients, 1 or n_w)")
         if len(self.weights) == 0 or not torch.isfinite(self.weights).all():
             raise InvalidWeights("a linear rule needs at least one client and finite weights")
         if self.offset is not None and not torch.isfinite(self.offset).all():
             raise InvalidWeights("the offset of a linear rule must be finite")
+
+    @classmethod
+    def average(cls, weights: Float64[Tensor, "n n_w_or_1"], name: str = "weighted-average") -> "LinearRule":
+        """Σ_i w_i Θ_i with weights w_i ≥ 0 that sum to one.
+
+        The sum is checked to 1e-9, to catch weights that were never normalised; no bound relies on it.
+
+        Args:
+            weights: w, one for each client or one for each client and parameter.
+            name: the rule's name in tables and claims.
+        """
+        weights = as_double("the weights of an average", weights)
+        if weights.dim() != 2 or len(weights) == 0:
+            raise InvalidWeights(f"weights of shape {tuple(weights.shape)}, not (clients, 1 or n_w)")
+        if not (weights >= 0).all():
+            raise InvalidWeights(
+                "the weights of an average must be ≥ 0; found a negative weight or NaN (LinearRule(weights)"
+                " takes negative ones)"
+            )
+        if not ((weights.sum(0) - 1).abs() <= 1e-9).all():
+            raise InvalidWeights(
+                f"aggregation weights must sum to one, not {weights.sum(0)[0].item()}:"
+                " divide them by their sum"
+            )
+        return cls(weights, None, name)
+
+    @classmethod
+    def fedavg(cls, sizes: Sequence[int]) -> "LinearRule":
+        """FedAvg with weights proportional to the clients' sizes; equal sizes give 1/n each."""
+        if not sizes or min(sizes) < 1:
+            raise InvalidWeights(f"FedAvg needs at least one client and positive sizes, not {sizes}")
+        counts = torch.tensor(sizes, dtype=torch.float64)
+        return cls.average((counts / counts.sum()).unsqueeze(-1), "fedavg")
+
+    @classmethod
+    def product_of_gaussians(cls, laws: Sequence[DiagonalLaw]) -> "LinearRule":
+        """The weights w_i = σ_i^-2 / Σ_j σ_j^-2, for which Σ w_i Θ_i has the law ∝ Π q_i.
+
+        Its mean is Σ_i w_i μ_i and its variance Σ_i w_i² σ_i² = (Σ_i σ_i^-2)^-1: the product of the
+        Gaussian densities, normalised.
+        """
+        if len({law.dimension for law in laws}) > 1:
+            raise ShapeMismatch(
+                f"clients with {sorted({law.dimension for law in laws})} parameters:"
+                " all must train the same network"
+            )
+        scale = torch.stack([law.scale for law in laws])
+        relative_precision = (scale.min(0).values / scale).square()
+        return cls.average(relative_precision / relative_precision.sum(0), "pog")
 
     @classmethod
     def server_step(cls, initial: Float64[Tensor, "n_w"], rate: float, sizes: Sequence[int]) -> "LinearRule":
@@ -53,10 +107,21 @@ class LinearRule:
         weights = rate * shares / shares.sum()
         return cls(weights.unsqueeze(-1), (1 - rate) * initial, "server-step")
 
+    @classmethod
+    def from_description(cls, header: Header, coefficients: Coefficients) -> "LinearRule":
+        """The rule that `describe` described."""
+        return cls(coefficients["weights"], coefficients.get("offset"), header["name"])
+
     @property
     def clients(self) -> int:
         """n, the number of clients."""
         return len(self.weights)
+
+    def describe(self) -> tuple[Header, Coefficients]:
+        """What a file says of the rule: its weights, and its offset if it has one."""
+        offset = {} if self.offset is None else {"offset": self.offset}
+        header = {"type": "linear", "name": self.name, "clients": self.clients}
+        return header, {"weights": self.weights, **offset}
 
     def to(self, device: torch.device | str) -> "LinearRule":
         """The same rule on another device."""
@@ -74,8 +139,7 @@ class LinearRule:
         for w_i < 0, which exchanges that client's end points. So it takes its extremes at end points
         and, on a connected set, every value between.
         """
-        if len(boxes) != self.clients:
-            raise ShapeMismatch(f"a rule for {self.clients} clients was given {len(boxes)}")
+        self._require_fitting([box.lower for box in boxes])
         pairs = list(zip(self.weights, boxes, strict=True))
         low = [torch.where(w >= 0, box.lower, box.upper) for w, box in pairs]
         high = [torch.where(w >= 0, box.upper, box.lower) for w, box in pairs]
@@ -110,14 +174,25 @@ class LinearRule:
 
     def _sum(self, values: Sequence[Tensor]) -> Tensor:
         """The sum v + Σ_i w_i x_i, in floating point."""
+        self._require_fitting(values)
+        total = torch.zeros_like(values[0]) if self.offset is None else self.offset.expand_as(values[0])
+        for weight, value in zip(self.weights, values, strict=True):
+            total = torch.addcmul(total, weight, value)
+        return total
+
+    def _require_fitting(self, values: Sequence[Tensor]) -> None:
+        """Raise unless there is one value for each client, all of a shape that the coefficients fit."""
         if len(values) != self.clients:
             raise ShapeMismatch(f"a rule for {self.clients} clients was given {len(values)}")
-        total = torch.zeros_like(values[0]) if self.offset is None else self.offset.expand_as(values[0])
-        for i, (weight, value) in enumerate(zip(self.weights, values, strict=True)):
+        for i, value in enumerate(values):
             if value.shape != values[0].shape:
                 raise ShapeMismatch(
                     f"client {i} has parameters of shape {tuple(value.shape)},"
                     f" client 0 of {tuple(values[0].shape)}: all must train the same network"
                 )
-            total = torch.addcmul(total, weight, value)
-        return total
+        for coefficients in (self.weights, self.offset):
+            if coefficients is not None and coefficients.shape[-1] not in (1, values[0].shape[-1]):
+                raise ShapeMismatch(
+                    f"a rule with coefficients for {coefficients.shape[-1]} parameters was given clients"
+                    f" with {values[0].shape[-1]}"
+                )

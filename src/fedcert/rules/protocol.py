@@ -1,13 +1,19 @@
 """What an aggregation rule must offer."""
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.laws import DiagonalGaussian, DiagonalLaw
 from fedcert.numerics.box import Box
+
+Header = Mapping[str, Any]
+"""What the JSON of a certificate file says of a rule; its `type` says how the rest is read."""
+Coefficients = Mapping[str, Tensor]
+"""The tensors of a rule, by name."""
 
 
 @runtime_checkable
@@ -36,6 +42,17 @@ class AggregationRule(Protocol):
         """A box that contains A(H_1 × … × H_n)."""
         ...
 
+    def to(self, device: torch.device | str) -> "AggregationRule":
+        """The same rule on another device."""
+        ...
+
+    def describe(self) -> tuple[Header, Coefficients]:
+        """What a file says of the rule, from which `read_rule` makes it again.
+
+        The header holds `type`, `name`, `clients` and whatever else of JSON the type needs.
+        """
+        ...
+
 
 @runtime_checkable
 class GaussianRule(AggregationRule, Protocol):
@@ -43,4 +60,19 @@ class GaussianRule(AggregationRule, Protocol):
 
     def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
         """The law of A(Θ_1, …, Θ_n) for independent Θ_i ~ q_i."""
+        ...
+
+
+@runtime_checkable
+class LinearMap(GaussianRule, Protocol):
+    """A rule that is v + Σ_i w_i Θ_i and shows its coefficients: projections are transported through it."""
+
+    @property
+    def weights(self) -> Float64[Tensor, "n n_w_or_1"]:
+        """The weights w, of any sign."""
+        ...
+
+    @property
+    def offset(self) -> Float64[Tensor, "n_w"] | None:
+        """The offset v; None for 0."""
         ...

@@ -13,6 +13,7 @@ from torch import Tensor
 from fedcert.errors import InvalidWeights, ShapeMismatch
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import down, rounding_error, up
+from fedcert.rules.protocol import Coefficients, Header
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,26 @@ class TrimmedMean:
             raise InvalidWeights(
                 f"a trimmed mean of {self.clients} clients cannot drop {self.trim} values at each end"
             )
+
+    @classmethod
+    def median(cls, clients: int) -> "TrimmedMean":
+        """The coordinate-wise median: only the one or two middle values are kept.
+
+        Args:
+            clients: n.
+        """
+        if clients < 1:
+            raise InvalidWeights("a median needs at least one client")
+        return cls(clients, (clients - 1) // 2, "median")
+
+    @classmethod
+    def from_description(cls, header: Header, coefficients: Coefficients) -> "TrimmedMean":
+        """The rule that `describe` described; it has no coefficients."""
+        return cls(header["clients"], header["trim"], header["name"])
+
+    def describe(self) -> tuple[Header, Coefficients]:
+        """What a file says of the rule: how many values it drops."""
+        return {"type": "trimmed-mean", "trim": self.trim, "name": self.name, "clients": self.clients}, {}
 
     def to(self, device: torch.device | str) -> "TrimmedMean":
         """The same rule; it holds no tensors."""
@@ -66,37 +87,3 @@ class TrimmedMean:
             return kept[0], torch.zeros_like(kept[0])
         mean = kept.sum(0) / len(kept)
         return mean, rounding_error(len(kept) + 1, kept.abs().sum(0) / len(kept))
-
-
-@dataclass(frozen=True)
-class CoordinateMedian:
-    """The coordinate-wise median: the trimmed mean that keeps the one or two middle values.
-
-    Attributes:
-        clients: n.
-        name: the rule's name in tables and claims.
-    """
-
-    clients: int
-    name: str = "median"
-
-    def __post_init__(self) -> None:
-        if self.clients < 1:
-            raise InvalidWeights("a median needs at least one client")
-
-    @property
-    def trimmed(self) -> TrimmedMean:
-        """The median as a trimmed mean."""
-        return TrimmedMean(self.clients, (self.clients - 1) // 2, self.name)
-
-    def to(self, device: torch.device | str) -> "CoordinateMedian":
-        """The same rule; it holds no tensors."""
-        return self
-
-    def __call__(self, thetas: Sequence[Float64[Tensor, "*batch n_w"]]) -> Tensor:
-        """The median of the parameters."""
-        return self.trimmed(thetas)
-
-    def image(self, boxes: Sequence[Box]) -> Box:
-        """[median of the ℓ_i, median of the u_i]: exact for an odd number of clients."""
-        return self.trimmed.image(boxes)

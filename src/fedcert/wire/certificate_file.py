@@ -16,7 +16,8 @@ from fedcert.errors import FedcertError, InvalidCertificate, ShapeMismatch, Unsu
 from fedcert.model.network import Layer, Linear, Network, ReLU
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import AggregationRule, CoordinateMedian, LinearRule, TrimmedMean, WeightedAverage
+from fedcert.rules import AggregationRule
+from fedcert.rules.registry import describe_rule, read_rule
 from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import NAME, Message
 from fedcert.wire.tensorfile import arrays
@@ -24,6 +25,7 @@ from fedcert.witness import Witness
 from fedcert_check.digest import digest
 
 WITNESS = "witness."
+RULE = "rule."
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class SavedCertificate:
     properties: Properties
     rule: AggregationRule
     messages: tuple[Reference, ...]
+
+
+def certificate_file(claim: Claim) -> str:
+    """Where a run keeps the certificate of a claim."""
+    return f"certificates/{claim.kind}-{claim.rule}-{claim.events}.safetensors"
 
 
 def save_certificate(
@@ -91,7 +98,7 @@ def save_certificate(
     for name in (rule.name, certificate.claim.events):
         if not NAME.fullmatch(name):
             raise InvalidCertificate(f"{name!r} is no plain name: {NAME.pattern}")
-    described, coefficients = _describe(rule)
+    described, coefficients = describe_rule(rule)
     regions = properties.regions
     asked = {"lower": regions.lower, "upper": regions.upper, "C": properties.C, "d": properties.d}
     bounds = {"lower": certificate.lower}
@@ -101,7 +108,7 @@ def save_certificate(
     claim = {
         "kind": certificate.claim.kind,
         "events": certificate.claim.events,
-        "rule": described,
+        "rule": dict(described),
         "network": [_layer(layer) for layer in network.layers],
         "messages": [{"client": message.client, "digest": message.digest} for message in messages],
         "properties": digest({}, arrays(asked)),
@@ -112,7 +119,7 @@ def save_certificate(
         claim,
         bounds
         | {f"properties.{name}": tensor for name, tensor in asked.items()}
-        | {f"rule.{name}": tensor for name, tensor in coefficients.items()}
+        | {f"{RULE}{name}": tensor for name, tensor in coefficients.items()}
         | {f"{WITNESS}{name}": tensor for name, tensor in chosen.items()},
     )
 
@@ -135,8 +142,8 @@ def load_certificate(path: Path) -> SavedCertificate:
 
 
 def _parse(claim: dict[str, Any], tensors: dict[str, Tensor]) -> SavedCertificate:
-    chosen = {n.removeprefix(WITNESS): t for n, t in tensors.items() if n.startswith(WITNESS)}
-    rule = _rule(claim["rule"], tensors)
+    chosen = _under(WITNESS, tensors)
+    rule = read_rule(claim["rule"], _under(RULE, tensors))
     certificate = Certificate(
         Claim(claim["kind"], rule.name, claim["events"]),
         tensors["lower"],
@@ -151,6 +158,11 @@ def _parse(claim: dict[str, Any], tensors: dict[str, Tensor]) -> SavedCertificat
     network = Network(tuple(_read_layer(layer) for layer in claim["network"]))
     messages = tuple(Reference(message["client"], message["digest"]) for message in claim["messages"])
     return SavedCertificate(certificate, network, properties, rule, messages)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names have a prefix, without it."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def _layer(layer: Layer) -> dict[str, Any]:
@@ -168,29 +180,3 @@ def _read_layer(layer: dict[str, Any]) -> Layer:
         case "relu":
             return ReLU()
     raise UnsupportedLayer(f"a layer of type {layer['type']!r}")
-
-
-def _describe(rule: AggregationRule) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What a rule is, and its coefficients."""
-    common = {"name": rule.name, "clients": rule.clients}
-    match rule:
-        case WeightedAverage():
-            return {"type": "linear", **common}, {"weights": rule.weights}
-        case LinearRule():
-            offset = {} if rule.offset is None else {"offset": rule.offset}
-            return {"type": "linear", **common}, {"weights": rule.weights, **offset}
-        case CoordinateMedian():
-            return {"type": "trimmed-mean", "trim": rule.trimmed.trim, **common}, {}
-        case TrimmedMean():
-            return {"type": "trimmed-mean", "trim": rule.trim, **common}, {}
-    raise InvalidCertificate(
-        f"a certificate for the rule {rule.name} cannot be saved: the checker has no such"
-    )
-
-
-def _rule(rule: dict[str, Any], tensors: dict[str, Tensor]) -> AggregationRule:
-    if rule["type"] == "linear":
-        return LinearRule(tensors["rule.weights"], tensors.get("rule.offset"), rule["name"])
-    if rule["type"] == "trimmed-mean":
-        return TrimmedMean(rule["clients"], rule["trim"], rule["name"])
-    raise InvalidCertificate(f"a rule of type {rule['type']!r}")

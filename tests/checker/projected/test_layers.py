@@ -15,7 +15,7 @@ from saved_certificates import as_document
 from torch import Tensor
 
 from fedcert.errors import InvalidCertificate
-from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert_check.balls import exact
 from fedcert_check.document import Layer
 from fedcert_check.projected.layers import (
@@ -43,7 +43,7 @@ def federation(rule: str) -> Federated:
     problem = make_federated(3, (2, 3, 2), 0.1, clients=3, linear=rule == "linear")
     if rule == "pog":
         laws = [law.components[0] for law in problem.laws]
-        return replace(problem, rule=WeightedAverage.product_of_gaussians(laws))
+        return replace(problem, rule=LinearRule.product_of_gaussians(laws))
     return problem
 
 

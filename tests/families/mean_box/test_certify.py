@@ -19,7 +19,7 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, CoordinateMedian, LinearRule, TrimmedMean, WeightedAverage
+from fedcert.rules import AggregationRule, LinearRule, TrimmedMean
 from fedcert.verify import AnyOf, Safe
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
@@ -54,7 +54,7 @@ def test_in_one_dimension_the_box_reaches_the_boundary() -> None:
     """b ~ N(1, 1) and b ≥ t: the box 1 ± r with 1 − r = t, whose mass is 1 − 2 Q(1 − t)."""
     thresholds = (-2.0, 0.0, 0.5, 2.0)
     found = certify_boxes(
-        [gaussian(0.0, 1.0)], WeightedAverage.fedavg([1]), half_spaces(*thresholds), EVENTS
+        [gaussian(0.0, 1.0)], LinearRule.fedavg([1]), half_spaces(*thresholds), EVENTS
     ).lower
     expected = [1 - 2 * norm.sf(1 - t) if t < 1 else 0.0 for t in thresholds]
     assert found.tolist() == pytest.approx(expected, abs=2e-3)
@@ -66,7 +66,7 @@ def test_in_one_dimension_the_box_reaches_the_boundary() -> None:
 def test_transport_loses_little_to_direct_and_one_box_a_client_the_square_root_of_n(clients: int) -> None:
     """Beyond 32 clients the lattice is not counted, and one box a client is all that is left."""
     laws = [gaussian(0.0, 1.0)] * clients
-    rule = WeightedAverage.fedavg([1] * clients)
+    rule = LinearRule.fedavg([1] * clients)
     safe = half_spaces(-1.5)
     exact = norm.sf(-2.5 * math.sqrt(clients))
     transported = certify_boxes(laws, rule, safe, EVENTS).lower.item()
@@ -81,7 +81,7 @@ def test_transport_loses_little_to_direct_and_one_box_a_client_the_square_root_o
 
 def test_parameters_that_do_not_matter_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """At x = 0 the weight is irrelevant; with one radius for all it must shrink with the bias."""
-    law, rule, safe = gaussian(0.0, 1.0), WeightedAverage.fedavg([1]), half_spaces(0.0)
+    law, rule, safe = gaussian(0.0, 1.0), LinearRule.fedavg([1]), half_spaces(0.0)
     best = certify_boxes([law], rule, safe, EVENTS).lower.item()
     monkeypatch.setattr(module, "ENOUGH", -1.0)  # nothing is tried at all
     assert certify_boxes([law], rule, safe, EVENTS).lower.item() == 0.0
@@ -94,17 +94,17 @@ def test_parameters_that_do_not_matter_cost_nothing(monkeypatch: pytest.MonkeyPa
 
 def test_boxes_of_few_parameters_are_split() -> None:
     """The box reaches 1 − 2 Q(1) at most; tiles climb to Φ(1)."""
-    bound = certify_boxes([gaussian(0.0, 1.0)], WeightedAverage.fedavg([1]), half_spaces(0.0), EVENTS).lower
+    bound = certify_boxes([gaussian(0.0, 1.0)], LinearRule.fedavg([1]), half_spaces(0.0), EVENTS).lower
     assert 0.84 < bound.item() <= norm.cdf(1)
 
 
 def rules(clients: int, dimension: int) -> list[AggregationRule]:
     generator = stream(0, "rules")
     return [
-        WeightedAverage.fedavg([1] * clients),
+        LinearRule.fedavg([1] * clients),
         LinearRule(normal(generator, clients, 1) / clients, normal(generator, dimension)),
         LinearRule.server_step(normal(generator, dimension), 0.5, [1] * clients),
-        CoordinateMedian(clients),
+        TrimmedMean.median(clients),
         TrimmedMean(clients, 1),
     ]
 
@@ -140,7 +140,7 @@ def test_local_is_the_mean_over_clients() -> None:
 def test_mixtures_add_up_their_safe_components() -> None:
     """Two clients, each at +5 or −5 with probability ½: the mean of biases is +5, 0, 0 or −5."""
     law = GaussianMixture((gaussian(0.0, 5.0), gaussian(0.0, -5.0)), vector(1.0, 1.0))
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_spaces(-20.0, 1.5, -3.5, 20.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_spaces(-20.0, 1.5, -3.5, 20.0)
     bounds = certify_boxes([law, law], rule, safe, EVENTS).lower
     assert bounds.tolist() == pytest.approx([1.0, 0.25, 0.75, 0.0], abs=0.02)
     for bound, truth in zip(bounds.tolist(), (1.0, 0.25, 0.75, 0.0), strict=True):
@@ -148,7 +148,7 @@ def test_mixtures_add_up_their_safe_components() -> None:
 
 
 def test_parts_of_memory_do_not_change_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    laws, rule = [gaussian(0.0, 1.0)] * 3, WeightedAverage.fedavg([1] * 3)
+    laws, rule = [gaussian(0.0, 1.0)] * 3, LinearRule.fedavg([1] * 3)
     safe = half_spaces(-1.5, 0.0, 0.5, 2.0, x=0.3)
     whole = certify_boxes(laws, rule, safe, EVENTS).lower
     monkeypatch.setattr("fedcert.families.mean_box.nested.HELD_ELEMENTS", 6)

@@ -5,7 +5,7 @@ from fedcert.families.mean_box.lattice import Lattice
 from fedcert.families.mean_box.measures import identity, views
 from fedcert.families.mean_box.witness import View
 from fedcert.laws import DiagonalGaussian
-from fedcert.rules import CoordinateMedian, WeightedAverage
+from fedcert.rules import LinearRule, TrimmedMean
 
 
 def gaussian(scale: float, dimension: int = 4) -> DiagonalGaussian:
@@ -13,8 +13,8 @@ def gaussian(scale: float, dimension: int = 4) -> DiagonalGaussian:
     return DiagonalGaussian(loc, torch.full_like(loc, scale))
 
 
-def average(*weights: float) -> WeightedAverage:
-    return WeightedAverage(torch.tensor(weights, dtype=torch.float64)[:, None])
+def average(*weights: float) -> LinearRule:
+    return LinearRule.average(torch.tensor(weights, dtype=torch.float64)[:, None])
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def average(*weights: float) -> WeightedAverage:
         (average(0.5, 0.5), [gaussian(1.0)] * 2, [View.LATTICE]),
         (average(0.999, 0.001), [gaussian(1.0)] * 2, [View.LATTICE, View.PRODUCT]),  # nearly one alone
         (average(1.0), [gaussian(1.0)], [View.PRODUCT]),
-        (CoordinateMedian(3), [gaussian(1.0)] * 3, [View.PRODUCT]),
+        (TrimmedMean.median(3), [gaussian(1.0)] * 3, [View.PRODUCT]),
         (average(*[1 / 40] * 40), [gaussian(1.0)] * 40, [View.PRODUCT]),  # too many to count
     ],
 )
@@ -45,7 +45,7 @@ def test_where_products_are_left_out_they_are_worse() -> None:
 def test_scales_that_all_differ_are_not_counted() -> None:
     scales = torch.linspace(1, 2, 50, dtype=torch.float64)
     laws = [DiagonalGaussian(torch.zeros(50).double(), s) for s in (scales, scales.flip(0))]
-    assert Lattice.of(average(0.5, 0.5).linear, laws) is None
+    assert Lattice.of(average(0.5, 0.5), laws) is None
     assert [view.name for view in views(laws, average(0.5, 0.5))] == [View.PRODUCT]
 
 

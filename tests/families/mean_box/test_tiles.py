@@ -11,7 +11,7 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, CoordinateMedian, LinearRule, WeightedAverage
+from fedcert.rules import AggregationRule, LinearRule, TrimmedMean
 from fedcert.verify import Safe
 from fedcert.verify.interval import MergedIntervalVerifier
 
@@ -29,8 +29,8 @@ def half_space(x: float, threshold: float) -> Safe:
     return Safe(mlp(1, 1), properties, MergedIntervalVerifier())
 
 
-ONE = WeightedAverage.fedavg([1])
-TWO = WeightedAverage.fedavg([1, 1])
+ONE = LinearRule.fedavg([1])
+TWO = LinearRule.fedavg([1, 1])
 MIXTURE = GaussianMixture((gaussian(0.0, 4.0), gaussian(0.0, -4.0)), vector(3.0, 1.0))
 CASES = [
     pytest.param([gaussian(0.0, 0.5)], ONE, 0.0, 0.0, norm.cdf(0.5), 0.001, id="one-dimension"),
@@ -66,9 +66,9 @@ def test_the_bound_climbs_to_the_exact_probability(
 def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
     laws = [gaussian(0.0, 1.0)] * 3
     safe = half_space(0.0, 0.0)
-    bound = certify_splitting(laws, CoordinateMedian(3), safe, 1024, "box").lower.item()
+    bound = certify_splitting(laws, TrimmedMean.median(3), safe, 1024, "box").lower.item()
     estimate = aggregated_sampling(
-        laws, CoordinateMedian(3), safe.network, safe.properties, 4000, stream(0, "median")
+        laws, TrimmedMean.median(3), safe.network, safe.properties, 4000, stream(0, "median")
     )
     assert 0.3 < bound <= estimate.confidence_interval(0.9999)[1]
 

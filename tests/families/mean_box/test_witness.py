@@ -9,7 +9,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import CoordinateMedian, WeightedAverage
+from fedcert.rules import LinearRule, TrimmedMean
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
 
@@ -44,7 +44,7 @@ def test_where_one_parameter_matters_the_witness_has_a_radius_for_each() -> None
     x[0, 0] = 1.0
     one = torch.ones(1, 1, dtype=torch.float64)
     safe = Safe(mlp(n, 1), Properties(Box.point(x), one[None], 0 * one), IntervalVerifier())
-    for rule in (WeightedAverage.fedavg([1, 1]), CoordinateMedian(2)):
+    for rule in (LinearRule.fedavg([1, 1]), TrimmedMean.median(2)):
         certificate = certify_boxes([law, law], rule, safe, MeanBox())
         tensors = certificate.witness.tensors
         assert tensors["radius.row"].tolist() == [0]

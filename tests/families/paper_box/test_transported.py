@@ -17,7 +17,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 from fedcert.search import exhaustive, exhaustive_within, heaviest_first
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
@@ -75,7 +75,7 @@ def test_refining_the_grid_climbs_to_the_exact_probability(
     clients, x, threshold, grids, gap, verifier
 ) -> None:
     laws, sizes = LAWS[:clients], [3, 1][:clients]
-    rule = WeightedAverage.fedavg(sizes)
+    rule = LinearRule.fedavg(sizes)
     exact = exact_probability(laws, (rule.weights[:, 0]).tolist(), x, threshold)
     safe = half_space(x, threshold, verifier)
     bounds = [
@@ -93,7 +93,7 @@ def test_refining_the_grid_climbs_to_the_exact_probability(
 @pytest.mark.parametrize("search", [exhaustive, heaviest_first, exhaustive_within(100)])
 def test_any_search_run_to_the_end_gives_the_same_bound(search) -> None:
     cells = [grid_cells(law, (2, 6)) for law in LAWS]
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, 0.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, 0.0)
     full = certify_transported(cells, rule, safe, exhaustive, 10**6, "grid").lower
     found = certify_transported(cells, rule, safe, search, 10**6, "grid").lower
     torch.testing.assert_close(found, full, rtol=1e-12, atol=0)
@@ -103,7 +103,7 @@ def test_any_search_run_to_the_end_gives_the_same_bound(search) -> None:
 @pytest.mark.parametrize("repeated", [[(0, 0)] * 3, [(1, 2), (0, 0), (1, 2)]])
 def test_a_tuple_that_comes_again_is_not_counted_again(repeated) -> None:
     cells = [grid_cells(law, (2, 6)) for law in LAWS]
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, -1000.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, -1000.0)
     bounds = [
         certify_transported(cells, rule, safe, lambda masses, t=tuples: iter(t), 100, "grid").lower.item()
         for tuples in (repeated, list(dict.fromkeys(repeated)))
@@ -114,14 +114,14 @@ def test_a_tuple_that_comes_again_is_not_counted_again(repeated) -> None:
 @pytest.mark.parametrize("outside", [(0, 12), (-1, 0), (0,)])
 def test_an_index_outside_the_cells_raises(outside) -> None:
     cells = [grid_cells(law, (2, 6)) for law in LAWS]
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, 0.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, 0.0)
     with pytest.raises(ShapeMismatch, match="the search gave"):
         certify_transported(cells, rule, safe, lambda masses: iter([outside]), 100, "grid")
 
 
 def test_a_larger_budget_never_lowers_the_bound_and_a_small_one_takes_the_heaviest() -> None:
     cells = [grid_cells(law, (2, 6)) for law in LAWS]
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, -2.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, -2.0)
     bounds = [
         certify_transported(cells, rule, safe, heaviest_first, budget, "grid").lower.item()
         for budget in (1, 10, 50, 144)
@@ -133,7 +133,7 @@ def test_a_larger_budget_never_lowers_the_bound_and_a_small_one_takes_the_heavie
 
 def test_the_sum_of_masses_is_below_the_exact_sum() -> None:
     cells = [grid_cells(law, (3, 7)) for law in LAWS]
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, -1000.0)  # everything is safe
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, -1000.0)  # everything is safe
     found = certify_transported(cells, rule, safe, exhaustive, 10**6, "grid").lower.item()
     total = math.prod(sum(Fraction(math.exp(m)) for m in own.log_mass.tolist()) for own in cells)
     assert Fraction(found) <= total * (1 + Fraction(1, 10**12))
@@ -142,7 +142,7 @@ def test_the_sum_of_masses_is_below_the_exact_sum() -> None:
 
 def test_batches_of_tuples_do_not_change_the_bound_beyond_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [grid_cells(law, (2, 6)) for law in LAWS]
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, 0.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, 0.0)
     whole = certify_transported(cells, rule, safe, exhaustive, 10**6, "grid").lower.item()
     sizes = []
     original = Safe.__call__
@@ -165,7 +165,7 @@ def test_properties_use_their_own_collections() -> None:
     one = torch.ones(3, 1, dtype=torch.float64)
     properties = Properties(Box.point(0 * one), one[:, None], 1000 * one)
     safe = Safe(NETWORK, properties, IntervalVerifier())
-    rule = WeightedAverage.fedavg([1])
+    rule = LinearRule.fedavg([1])
     transported = certify_transported([cells], rule, safe, exhaustive, 100, "grid").lower
     direct = certify_direct(cells, safe, "fedavg", "grid").lower
     masses = own.log_mass.exp()
@@ -175,13 +175,13 @@ def test_properties_use_their_own_collections() -> None:
 
 def test_a_client_without_cells_gives_nothing() -> None:
     empty = Cells.shared(Box.point(torch.zeros(0, 2, dtype=torch.float64)), vector())
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, -1000.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, -1000.0)
     cells = [grid_cells(LAWS[0], (2, 2)), empty]
     assert certify_transported(cells, rule, safe, exhaustive, 100, "grid").lower.item() == 0.0
 
 
 def test_the_number_of_clients_must_fit_the_rule() -> None:
-    rule, safe = WeightedAverage.fedavg([1, 1]), half_space(1.0, 0.0)
+    rule, safe = LinearRule.fedavg([1, 1]), half_space(1.0, 0.0)
     with pytest.raises(ShapeMismatch, match="cells of 1 clients, a rule for 2"):
         certify_transported([grid_cells(LAWS[0], (1, 1))], rule, safe, exhaustive, 1, "grid")
 

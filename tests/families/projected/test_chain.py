@@ -17,7 +17,6 @@ from fedcert.families.projected.transported import client_layers
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import LinearRule
 
 REFERENCES: dict[str, Reference] = {"conditional": Conditional(), "static": Static()}
 PROJECTIONS: dict[str, Projections] = {"limit": Limit(), "product": Product(), "cells": Cells(64)}
@@ -25,8 +24,7 @@ SURE = 1 - 1e-7
 
 
 def federation(problem: Federated) -> Federation:
-    rule = problem.rule if isinstance(problem.rule, LinearRule) else problem.rule.linear
-    return client_layers([law.components[0] for law in problem.laws], rule, problem.network)
+    return client_layers([law.components[0] for law in problem.laws], problem.rule, problem.network)
 
 
 def probability(
@@ -268,7 +266,7 @@ def test_every_event_is_paid(reference: Reference, factor: int) -> None:
         1e-7,
         1e-9,
     )
-    layers = client_layers(federation.laws, federation.rule.linear, federation.network)
+    layers = client_layers(federation.laws, federation.rule, federation.network)
     ones = torch.ones(1, dtype=torch.float64)
     properties = federation.properties(federation.offsets(1.0))
     kappa = -torch.special.ndtri(ranges * ones)

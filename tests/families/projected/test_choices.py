@@ -32,8 +32,7 @@ def problem(depth: int) -> tuple[Federated, Properties, Federation]:
         properties.C.repeat(3, 1, 1),
         properties.d.repeat(3, 1) + torch.tensor([[-0.3], [0.0], [0.3]], dtype=torch.float64),
     )
-    rule = made.rule.linear
-    return made, several, client_layers([law.components[0] for law in made.laws], rule, made.network)
+    return made, several, client_layers([law.components[0] for law in made.laws], made.rule, made.network)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])

@@ -18,7 +18,7 @@ from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
 from fedcert.model.properties import linf_robustness
 from fedcert.randomness import stream
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 
 
 def vector(*values: float) -> Tensor:
@@ -178,7 +178,7 @@ def test_the_bound_of_a_hull_holds_for_every_tuple_of_it(seed: int) -> None:
     x = uniform(generator, 2, 4)
     label = network(loc, x).argmax(-1)
     properties = linf_robustness(x, label, 1e-3, classes=3)
-    rule = WeightedAverage.fedavg([1, 3])
+    rule = LinearRule.fedavg([1, 3])
     bound, _ = lower_bound(network, rule.pushforward([enclosing(own) for own in clients]), properties)
     assert bound.max() > 0
     for chosen in product(*clients):

@@ -23,7 +23,7 @@ from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import WeightedAverage
+from fedcert.rules import LinearRule
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def test_fedavg_and_product_of_gaussians_agree_at_equal_scales() -> None:
     properties = problem.properties(problem.offsets(2.0))
     fedavg, pog = (
         certify_projected_directly(laws, rule, problem.network, properties)
-        for rule in (WeightedAverage.fedavg([1, 1, 1]), WeightedAverage.product_of_gaussians(laws))
+        for rule in (LinearRule.fedavg([1, 1, 1]), LinearRule.product_of_gaussians(laws))
     )
     assert bounds(fedavg) == pytest.approx(bounds(pog), abs=1e-9)
     assert (fedavg.claim.rule, pog.claim.rule) == ("fedavg", "pog")
@@ -176,7 +176,7 @@ def test_a_local_certificate_is_the_mean_of_the_clients_own() -> None:
     problem = make_federated(2, (2, 5, 2), 0.02, clients=3, mixtures=1)
     properties = problem.properties(problem.offsets(2.0))
     found = certify_projected_locally(problem.laws, "fedavg", problem.network, properties)
-    alone = WeightedAverage.fedavg([1])
+    alone = LinearRule.fedavg([1])
     own = [
         certify_projected_directly([law], alone, problem.network, properties).lower.item()
         for law in problem.laws
@@ -194,7 +194,7 @@ def test_layers_whose_neurons_are_all_inactive_cost_nothing(biases: tuple[float,
         bias.fill_(value)
     laws = [DiagonalGaussian(loc, torch.full_like(loc, 0.01))] * 2
     properties = Properties(Box.point(vector(1.0).unsqueeze(0)), vector(1.0)[None, None], vector(0.0)[None])
-    rule = WeightedAverage.fedavg([1, 1])
+    rule = LinearRule.fedavg([1, 1])
     assert certify_projected(laws, rule, network, properties).lower.item() > 0.99
     assert certify_projected_directly(laws, rule, network, properties).lower.item() > 0.99
 
@@ -206,7 +206,7 @@ def test_a_half_space_claims_no_more_than_its_probability_in_any_unit(size: floa
     C = vector(size, -size).view(2, 1, 1)
     properties = Properties(Box.point(torch.zeros(2, 1).double()), C, torch.zeros(2, 1).double())
     local = certify_projected_locally([law], "fedavg", network, properties).lower.tolist()
-    direct = certify_projected_directly([law], WeightedAverage.fedavg([1]), network, properties)
+    direct = certify_projected_directly([law], LinearRule.fedavg([1]), network, properties)
     unsafe, safe = normal_cdf(arb(-10)), normal_cdf(arb(10))
     for lower in (local, direct.lower.tolist()):
         assert lower[0] <= unsafe
@@ -222,7 +222,7 @@ def test_rows_of_tiny_coefficients_do_not_make_an_upper_bound_too_small() -> Non
     law, network = DiagonalGaussian(vector(0.0, 0.13), vector(0.1, 0.1)), mlp(1, 1)
     C = vector(1.0, 1e-160).view(1, 2, 1)
     properties = Properties(Box.point(torch.zeros(1, 1).double()), C, torch.zeros(1, 2).double())
-    found = certify_projected_directly([law], WeightedAverage.fedavg([1]), network, properties)
+    found = certify_projected_directly([law], LinearRule.fedavg([1]), network, properties)
     truth = normal_cdf(arb(0.13) / arb(0.1))
     assert found.upper is not None
     assert found.lower.item() <= truth <= found.upper.item()

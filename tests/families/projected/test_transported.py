@@ -16,7 +16,7 @@ from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import CoordinateMedian, LinearRule, WeightedAverage
+from fedcert.rules import LinearRule, TrimmedMean
 
 SURE = 1 - 1e-7
 
@@ -86,7 +86,7 @@ def test_ever_more_cells_climb_to_the_limit() -> None:
 def test_the_order_of_the_clients_does_not_matter() -> None:
     problem = make_federated(6, (2, 5, 2), 0.01, 1e-3, 3)
     properties = problem.properties(problem.offsets(2.5))
-    backwards = WeightedAverage(problem.rule.weights.flip(0), problem.rule.name)
+    backwards = LinearRule.average(problem.rule.weights.flip(0), problem.rule.name)
     found = certify_projected(problem.laws[::-1], backwards, problem.network, properties).lower.item()
     assert found == pytest.approx(transported(problem, properties), abs=1e-9)
     assert found > 0.5
@@ -154,7 +154,7 @@ def test_inputs_beyond_what_squares_can_hold_are_not_certified() -> None:
     law = DiagonalGaussian(vector(0.0, 1.0), vector(1.0, 1.0))
     properties = Properties(Box.point(vector(1e160)[None]), vector(1.0)[None, None], vector(1.0)[None])
     for certify in (certify_projected, certify_projected_directly):
-        found = certify([law, law], WeightedAverage.fedavg([1, 1]), mlp(1, 1), properties)
+        found = certify([law, law], LinearRule.fedavg([1, 1]), mlp(1, 1), properties)
         assert found.lower.item() == 0.0
 
 
@@ -162,4 +162,4 @@ def test_a_median_has_no_projections() -> None:
     problem = make_federated(1, (2, 3, 2), 0.01, clients=3)
     properties = problem.properties(problem.offsets(3.0))
     with pytest.raises(jaxtyping.TypeCheckError, match="rule"):
-        certify_projected(problem.laws, CoordinateMedian(3), problem.network, properties)  # type: ignore[arg-type]
+        certify_projected(problem.laws, TrimmedMean.median(3), problem.network, properties)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from torch import Tensor
 from fedcert.laws import DiagonalLaw
 from fedcert.numerics.gaussian import log_mass_lower
 from fedcert.numerics.rounding import UNIT_ROUNDOFF, down, exp_down, gamma, log_down, sum_down
-from fedcert.rules import LinearRule
+from fedcert.rules import LinearMap
 
 MOST_CLIENTS = 32  # beyond, histograms grow too long
 CELLS = 32  # m / n: lattice cells between mean and face, for each client
@@ -48,7 +48,7 @@ class Lattice:
     kind: Int64[Tensor, "n_w"]
 
     @classmethod
-    def of(cls, rule: LinearRule, laws: Sequence[DiagonalLaw]) -> "Lattice | None":
+    def of(cls, rule: LinearMap, laws: Sequence[DiagonalLaw]) -> "Lattice | None":
         """The lattice; None where there are too many clients or too many different scales to count.
 
         Args:
@@ -94,7 +94,7 @@ class Lattice:
 
 
 def lattice_log_mass(
-    rule: LinearRule, laws: Sequence[DiagonalLaw], radius: Float64[Tensor, "n_w_or_1"]
+    rule: LinearMap, laws: Sequence[DiagonalLaw], radius: Float64[Tensor, "n_w_or_1"]
 ) -> float:
     """The bound of `Lattice.log_mass`; −inf where there is nothing to count.
 

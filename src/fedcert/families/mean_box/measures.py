@@ -12,7 +12,7 @@ from fedcert.families.mean_box.witness import View
 from fedcert.laws import DiagonalLaw, Law, diagonal_components
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import sum_down
-from fedcert.rules import AggregationRule, LinearRule, WeightedAverage
+from fedcert.rules import AggregationRule, LinearMap, LinearRule
 
 
 class EventView(NamedTuple):
@@ -35,12 +35,11 @@ def views(laws: Sequence[Law], rule: AggregationRule) -> list[EventView]:
         laws: the clients' posteriors, of one component each.
         rule: the deployed rule.
     """
-    if len(laws) > 1 and isinstance(rule, WeightedAverage | LinearRule):
-        linear = rule if isinstance(rule, LinearRule) else rule.linear
+    if len(laws) > 1 and isinstance(rule, LinearMap):
         gaussians = [diagonal_components(law)[0] for law in laws]
-        lattice = Lattice.of(linear, gaussians)
+        lattice = Lattice.of(rule, gaussians)
         if lattice is not None:
-            counted = _lattice(lattice, linear.pushforward(gaussians), rule.name)
+            counted = _lattice(lattice, rule.pushforward(gaussians), rule.name)
             return [counted] if lattice.beats_products else [counted, _products(laws, rule)]
     return [_products(laws, rule)]
 
@@ -65,6 +64,6 @@ def _lattice(lattice: Lattice, deployed: DiagonalLaw, rule: str) -> EventView:
     return EventView(View.LATTICE, [deployed], identity(rule, deployed), log_mass)
 
 
-def identity(name: str, law: Law) -> WeightedAverage:
+def identity(name: str, law: Law) -> LinearRule:
     """The rule of a single client, under a name for the table."""
-    return WeightedAverage(torch.ones(1, 1, dtype=torch.float64, device=law.loc.device), name)
+    return LinearRule.average(torch.ones(1, 1, dtype=torch.float64, device=law.loc.device), name)

@@ -11,7 +11,7 @@ from fedcert.families.projected.direct import certify_projected_directly, certif
 from fedcert.families.projected.tails import Cells, Projections
 from fedcert.families.projected.transported import certify_projected
 from fedcert.progress import Tracker, silent
-from fedcert.rules import GaussianRule, LinearRule, WeightedAverage
+from fedcert.rules import GaussianRule, LinearMap
 from fedcert.verify.attack import ProjectedGradient
 
 
@@ -34,7 +34,7 @@ class ProjectedFamily:
     def supports(self, problem: Problem, kind: Kind) -> bool:
         """Transported claims under linear rules, direct ones where a law is deployed in closed form."""
         if kind == "transported":
-            return isinstance(problem.rule, LinearRule | WeightedAverage)
+            return isinstance(problem.rule, LinearMap)
         return kind == "local" or problem.has_deployed_law
 
     def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
@@ -52,6 +52,6 @@ class ProjectedFamily:
             return certify_projected_directly(
                 laws, rule, network, properties, self.tuples, self.attack, track
             )
-        if isinstance(rule, LinearRule | WeightedAverage):
+        if isinstance(rule, LinearMap):
             return certify_projected(laws, rule, network, properties, self.projections, self.tuples, track)
         raise ShapeMismatch(f"projected events have no {kind} claim under the rule {rule.name}")

@@ -18,14 +18,14 @@ from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
-from fedcert.rules import LinearRule, WeightedAverage
+from fedcert.rules import LinearMap
 
 PROPERTIES = 25  # that are worked on at a time
 
 
 def certify_projected(
     laws: Sequence[Law],
-    rule: LinearRule | WeightedAverage,
+    rule: LinearMap,
     network: Network,
     properties: Properties,
     projections: Projections | None = None,
@@ -51,12 +51,11 @@ def certify_projected(
     if len(laws) != rule.clients:
         raise ShapeMismatch(f"laws of {len(laws)} clients, a rule for {rule.clients}")
     require_gradual_underflow()
-    linear = rule if isinstance(rule, LinearRule) else rule.linear
     projections = projections or Cells()
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
 
     def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
-        federation = client_layers(components, linear, network)
+        federation = client_layers(components, rule, network)
         found = [
             least_chained_violation(federation, properties[part], projections)
             for part in track(parts, "transporting projections")
@@ -70,7 +69,7 @@ def certify_projected(
     return Certificate(Claim("transported", rule.name, EVENTS), lower, None, witness)
 
 
-def client_layers(laws: Sequence[DiagonalLaw], rule: LinearRule, network: Network) -> Federation:
+def client_layers(laws: Sequence[DiagonalLaw], rule: LinearMap, network: Network) -> Federation:
     """The deployed layers, and each client's share of their noise, of scale w_i σ_i.
 
     The product is rounded, which the scale's error allows for; a client of weight 0 gets the least scale.
