@@ -17,7 +17,8 @@ SPEC.loader.exec_module(import_graph)
 
 ORDER = [
     "fedcert_check", "errors", "frozen", "progress", "randomness", "numerics", "model", "laws", "rules",
-    "verify", "witness", "certificate", "search", "families", "wire", "data", "training", "federation", "api", "app",
+    "verify", "witness", "certificate", "search", "families", "wire", "data", "training", "federation",
+    "api", "app",
 ]  # fmt: skip
 MODULES = import_graph.modules()
 LONGEST_MODULE = 300  # lines

@@ -13,6 +13,7 @@ from fedcert.app.config import make_config
 from fedcert.errors import InvalidCertificate, InvalidConfig
 from fedcert.families.mean_box.certify import certify_boxes
 from fedcert.families.mean_box.events import MeanBox
+from fedcert.rules import RuleContext, build_rule
 from fedcert.wire.certificate_file import load_certificate
 from fedcert_check import check
 

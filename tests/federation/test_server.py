@@ -94,8 +94,8 @@ def test_clients_with_different_networks_are_refused() -> None:
     laws = [*make_laws(2), *make_laws(1, NETWORK.parameters + 1)]
     safe = make_safe(laws)
     messages = [client(f"c{i}", law, 10, stream(0, i), EVENTS) for i, law in enumerate(laws)]
+    rule = build_rule("fedavg", RuleContext(laws, [1, 1, 1]))
     with pytest.raises(ShapeMismatch):
-        rule = build_rule("fedavg", RuleContext(laws, [1, 1, 1]))
         list(server(messages, rule, NETWORK, safe.properties, [FAMILY]))
     with pytest.raises(ShapeMismatch, match="same network"):
         build_rule("pog", RuleContext(laws, [1, 1, 1]))
