@@ -1,6 +1,5 @@
 """A Gaussian law of all parameters, layer by layer: W = M + S∘Z, b = m + s∘z."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +8,8 @@ from torch import Tensor
 
 from fedcert.errors import UnsupportedLayer
 from fedcert.laws import DiagonalGaussian
-from fedcert.model.network import Linear, Network, ReLU
+from fedcert.model.layers import Affine, ReLU
+from fedcert.model.network import Network
 from fedcert.numerics.rounding import above, gamma, rounding_error, up
 
 FARTHEST = 40.0
@@ -92,16 +92,22 @@ class NoisyLayer:
 
 
 def noisy_layers(network: Network, law: DiagonalGaussian) -> list[NoisyLayer]:
-    """The affine layers of a network under a law; anything but Linear, ReLU, Linear, … raises."""
-    expected: Sequence[type] = [Linear, ReLU] * len(network.layers)
-    for layer, kind in zip(network.layers, expected, strict=False):
-        if type(layer) is not kind:
-            raise UnsupportedLayer(f"projected events are not defined for a {type(layer).__name__} here")
-    if type(network.layers[-1]) is not Linear:
-        raise UnsupportedLayer("projected events need a Linear layer at the end, not a ReLU")
+    """The affine layers of a network under a law; anything but affine, ReLU, affine, … raises."""
+    for place, layer in enumerate(network.layers):
+        if not (isinstance(layer, Affine) if place % 2 == 0 else layer == ReLU()):
+            raise UnsupportedLayer(f"projected events are not defined for {layer} here")
+    if len(network.layers) % 2 == 0:
+        raise UnsupportedLayer(f"projected events need an affine layer at the end, not {network.layers[-1]}")
     error = torch.zeros_like(law.loc) if law.loc_error is None else law.loc_error
     scale = law.scale if law.scale_error == 0 else up(up(law.scale * (1 + 2 * law.scale_error)))
-    means, scales, errors = (network.unflatten(vector)[::2] for vector in (law.loc, scale, error))
+    means, scales, errors = (
+        [
+            layer.matrix(parameters)
+            for layer, parameters in zip(network.layers, network.unflatten(vector), strict=True)
+            if isinstance(layer, Affine)
+        ]
+        for vector in (law.loc, scale, error)
+    )
     return [
         NoisyLayer(W, b, S, s, W_error, b_error, 4 * law.scale_error)
         for (W, b), (S, s), (W_error, b_error) in zip(means, scales, errors, strict=True)
