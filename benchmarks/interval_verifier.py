@@ -13,7 +13,8 @@ import time
 import torch
 from torch import Tensor
 
-from fedcert.model.network import Linear, Network, mlp
+from fedcert.model.layers import Linear
+from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream

@@ -21,7 +21,8 @@ from common import Setting, train
 from torch import Tensor, nn
 
 from fedcert.families.projected.direct import lower_bound
-from fedcert.model.network import Linear, Network
+from fedcert.model.layers import Linear
+from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.verify.interval import MergedIntervalVerifier

@@ -23,15 +23,19 @@ from fedcert.families.projected.direct import lower_bound
 from fedcert.families.projected.inversion import Row, characteristic
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.rectified import Rectified, first_activations
-from fedcert.families.projected.relaxation import Lines, through_relu
+from fedcert.families.projected.relaxation import Lines as ReLULines
+from fedcert.families.projected.relaxation import through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
 from fedcert.families.projected.spread import concentration, rounded_centre
 from fedcert.laws import DiagonalGaussian
 from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.model.layers import Lines
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics.backward import LooseBound
 from fedcert.numerics.box import Box
 from fedcert.numerics.gaussian import tail_lower, tail_upper
+from fedcert.numerics.interval import Bounds
 from fedcert.numerics.rectified import log_moment, second_moment
 from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down
 from fedcert.randomness import stream
@@ -183,6 +187,51 @@ def underflowing_slope() -> bool:
     return all(below(low, arb(0)) for low in found)
 
 
+def loose(constant: float) -> tuple[LooseBound, Bounds]:
+    """Coefficients in random intervals, of random activations of both signs."""
+    low, high = random(2, 2000, 1, 1, 3).sort(dim=0).values
+    h = Bounds(-random(2000, 1, 3).abs(), random(4000, 1, 3)[2000:].abs())
+    constants = full(constant, 2000, 1, 1)
+    return LooseBound(Bounds(low, high), constants, constants.abs(), 13), h
+
+
+def settles(constant: float, scale: float) -> bool:
+    """Whether the constant falls by what one coefficient loses, at the worst of the others, at least."""
+    bound, h = loose(constant)
+    h = Bounds(scale * h.lower, scale * h.upper)
+    found = bound.settled(h)
+    low, high = bound.coefficients
+    with precision(EXACT):
+        for b in range(2000):
+            ends = (low[b, 0, 0], high[b, 0, 0], found.coefficients[b, 0, 0], h.lower[b, 0], h.upper[b, 0])
+            numbers = zip(*map(balls, ends), strict=True)
+            lost = sum((max((u - a) * -bottom, (a - v) * top) for v, u, a, bottom, top in numbers), arb(0))
+            if not below(found.constant[b, 0, 0].item(), arb(constant) - exactly(lost)):
+                return False
+    return True
+
+
+def lost_by_settling() -> bool:
+    return settles(0.0, 1.0)
+
+
+def settled_constant() -> bool:
+    """What is lost is a millionth of a step of the constant's floats."""
+    return settles(1.0, 1e-24)
+
+
+def touching_lines() -> bool:
+    """Lines of random slopes around a ↦ |a|, at the ends and at the kink."""
+    low, high = random(2, 200).sort(dim=0).values
+    kink = full(0.0, 200).clamp(low, high)
+    corners = [(a, Bounds(a.abs(), a.abs())) for a in (low, high, kink)]
+    lines = Lines.touching(random(400)[200:], random(600)[400:], corners)
+    parts = (lines.below.slope, lines.below.height, lines.above.slope, lines.above.height, low, high, kink)
+    with precision(EXACT):
+        numbers = zip(*map(balls, parts), strict=True)
+        return all(s * a + t <= abs(a) <= u * a + v for s, t, u, v, *points in numbers for a in points)
+
+
 def offset_of_a_margin() -> bool:
     """A margin of 1.2e-16 plus 1: the next float is above the sum."""
     return margins(LinearVerifier(), mlp(1, 1), vector(1.2e-16, 0.0), vector(1.0), 1.0)
@@ -252,7 +301,7 @@ def lines() -> bool:
     """One unstable neuron a property, at both ends of its range."""
     ends = random(2000, 1, 2).abs()
     low, high, A = -ends[..., 0], ends[..., 1], -random(4000, 1, 1)[2000:].abs()
-    slope, constant, error = through_relu(A, torch.zeros_like(A), Lines.of(low, high), high)
+    slope, constant, error = through_relu(A, torch.zeros_like(A), ReLULines.of(low, high), high)
     with precision(EXACT):
         numbers = zip(*(balls(own.flatten()) for own in (A, slope, constant, error, low, high)), strict=True)
         return not any(s * x + c - e > a * relu(x) for a, s, c, e, *both in numbers for x in both)
@@ -262,7 +311,7 @@ def underflowing_lines() -> bool:
     low, high = vector(-1e300).view(1, 1), vector(3e284).view(1, 1)
     for k in range(50):
         A = vector(-(1 + k / 50) * 1e-307).view(1, 1, 1)
-        slope, constant, error = through_relu(A, torch.zeros_like(A), Lines.of(low, high), high)
+        slope, constant, error = through_relu(A, torch.zeros_like(A), ReLULines.of(low, high), high)
         with precision(EXACT):
             if arb(slope.item()) * arb(-1e300) + arb(constant.item()) - arb(error.item()) > 0:
                 return False

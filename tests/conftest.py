@@ -1,7 +1,10 @@
 """Settings that all tests share."""
 
 import os
+from collections.abc import Iterator
 
+import jaxtyping
+import pytest
 import torch
 from hypothesis import settings
 
@@ -13,3 +16,21 @@ settings.load_profile("patient")
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one worker a core: more threads would only spin
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def without_annotations() -> Iterator[None]:
+    """Annotations are not checked, as in a user's program."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def forget_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers that a test registers are forgotten after it."""
+    # not at the top: annotations are checked only in what is imported after this file
+    from fedcert.model.layers import registry
+
+    for table in ("_BY_NAME", "_BY_MODULE"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))

@@ -9,7 +9,8 @@ from flint import arb, ctx
 from torch import Tensor
 
 from fedcert.laws import DiagonalGaussian
-from fedcert.model.network import Linear, Network, ReLU
+from fedcert.model.layers import Linear, ReLU
+from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 

@@ -26,10 +26,11 @@ from torch import Tensor
 
 from fedcert.families.projected import centre, chain, inversion, relaxation, spread, tails
 from fedcert.laws import diagonal_affine as affine
-from fedcert.numerics import enclosure
+from fedcert.model.layers import activation
+from fedcert.numerics import backward, enclosure
 from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
-from fedcert.verify import linear as backward
+from fedcert.verify import linear as verifier
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -65,6 +66,12 @@ def changed(module: object, name: str, value: object) -> Patch:
 def inward(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("down", "up"):
         everywhere(monkeypatch, name, unmoved)
+
+
+def touching_inward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are not moved to the outside of what they touch."""
+    for name in ("down", "up"):
+        monkeypatch.setattr(activation, name, unmoved)
 
 
 def nothing_lost(roundings: int) -> float:
@@ -110,15 +117,18 @@ CHARGES = [
         cases.deployed_scale,
     ),
     Charge("rules.TrimmedMean._mean", without("_mean"), cases.trimmed_mean),
-    Charge("verifiers.interval.affine", without("affine"), cases.interval),
-    Charge("verifiers.linear._corner: coefficients", without("_corner"), cases.coefficients),
-    Charge("verifiers.linear._backward: constants", without("_backward"), cases.constants),
+    Charge("numerics.interval.affine", without("affine"), cases.interval),
+    Charge("layers.linear._least_product: coefficients", without("_least_product"), cases.coefficients),
+    Charge("numerics.backward.least: constants", without("least"), cases.constants),
+    Charge("numerics.backward.settled: above", changed(backward, "above", as_it_is), cases.lost_by_settling),
+    Charge("numerics.backward.settled: down", changed(backward, "down", unmoved), cases.settled_constant),
     Charge(
-        "verifiers.linear._backward: underflow",
-        changed(backward, "SMALLEST_NORMAL", 0.0),
+        "layers.activation.through_lines: underflow",
+        changed(activation, "SMALLEST_NORMAL", 0.0),
         cases.underflowing_slope,
     ),
-    Charge("verifiers.linear.margins: down", changed(backward, "down", unmoved), cases.offset_of_a_margin),
+    Charge("layers.activation.touching: down, up", touching_inward, cases.touching_lines),
+    Charge("verify.linear.margins: down", changed(verifier, "down", unmoved), cases.offset_of_a_margin),
     Charge("properties.linf_robustness: down, up", inward, cases.region),
     Charge("laws.DiagonalAffine.product", without("product"), cases.layer_product),
     Charge("laws.DiagonalAffine.offset", without("offset"), cases.layer_offset),

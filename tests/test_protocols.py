@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
-from fedcert.model.network import Layer, Linear, ReLU
+from fedcert.model.layers import Activation, Affine, Layer, Linear, ReLU
 from fedcert.rules import AggregationRule, GaussianRule, LinearRule, TrimmedMean
 from fedcert.verify import AnyOf, Verifier
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
@@ -16,6 +16,8 @@ IMPLEMENTATIONS = [
     (Law, GaussianMixture((LAW, LAW), torch.ones(2, dtype=torch.float64))),
     (Layer, Linear(2, 3)),
     (Layer, ReLU()),
+    (Affine, Linear(2, 3)),
+    (Activation, ReLU()),
     (GaussianRule, LinearRule.fedavg([1, 2])),
     (GaussianRule, LinearRule.product_of_gaussians([LAW, LAW])),
     (GaussianRule, LinearRule(-torch.ones(2, 1, dtype=torch.float64))),

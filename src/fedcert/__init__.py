@@ -27,7 +27,7 @@ _HOME = {
     "certify_projected": "families.projected.transported",
     "certify_projected_directly": "families.projected.direct",
     "client": "federation.client",
-    "from_torch": "model.network",
+    "from_torch": "model.from_torch",
     "linf_robustness": "model.properties",
     "mlp": "model.network",
     "server": "federation.server",
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from fedcert.laws import DiagonalGaussian as DiagonalGaussian
     from fedcert.laws import GaussianMixture as GaussianMixture
     from fedcert.laws import Law as Law
+    from fedcert.model.from_torch import from_torch as from_torch
     from fedcert.model.network import Network as Network
-    from fedcert.model.network import from_torch as from_torch
     from fedcert.model.network import mlp as mlp
     from fedcert.model.properties import Properties as Properties
     from fedcert.model.properties import linf_robustness as linf_robustness

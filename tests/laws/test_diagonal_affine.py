@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -13,7 +14,8 @@ from fedcert.families.projected.layers import random_layers
 from fedcert.laws import DiagonalGaussian
 from fedcert.laws.affine import FAR_NORMALS, MAX_NORMAL
 from fedcert.laws.diagonal_affine import DiagonalAffine
-from fedcert.model.network import Linear, Network, ReLU, mlp
+from fedcert.model.layers import Linear, ReLU, registry
+from fedcert.model.network import Network, mlp
 from fedcert.randomness import stream
 
 SPECIFICATIONS = st.fixed_dictionaries({
@@ -161,8 +163,12 @@ def test_layers_come_in_the_order_of_the_network() -> None:
     assert torch.allclose(h @ layers[-1].weight.mT + layers[-1].bias, network(law.loc, x))
 
 
+@dataclass(frozen=True)
 class Squared(ReLU):
     """A subclass may compute anything."""
+
+    name = "squared"
+    modules = ()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +181,8 @@ class Squared(ReLU):
         (Linear(2, 2), Squared(), Linear(2, 2)),
     ],
 )
-def test_other_layers_are_refused(layers: tuple) -> None:
+def test_other_layers_are_refused(layers: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._BY_NAME, Squared.name, Squared)
     network = Network(layers)
     law = DiagonalGaussian(*(torch.ones(network.parameters, dtype=torch.float64) for _ in range(2)))
     with pytest.raises(UnsupportedLayer, match="projected events"):

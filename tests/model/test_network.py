@@ -1,29 +1,12 @@
-from itertools import pairwise
+import json
 
 import pytest
 import torch
-from torch import nn
-from torch.nn.utils import parameters_to_vector, prune
-from torch.nn.utils.parametrizations import weight_norm
 
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
-from fedcert.model.network import Linear, Network, from_torch, mlp
+from fedcert.model.layers import Linear, ReLU
+from fedcert.model.network import Network, mlp
 from fedcert.randomness import stream
-
-
-@pytest.mark.parametrize("widths", [(3, 2), (5, 4, 3), (4, 6, 6, 2), (784, 64, 10)])
-def test_the_flat_network_computes_what_torch_does(widths: tuple[int, ...]) -> None:
-    layers = [nn.Flatten()]
-    for inputs, outputs in pairwise(widths):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    module = nn.Sequential(*layers[:-1]).double()
-    network = from_torch(module)
-    assert network == mlp(*widths)
-    theta = parameters_to_vector(module.parameters()).detach()
-    x = torch.randn(7, widths[0], dtype=torch.float64)
-    torch.testing.assert_close(network(theta, x), module(x).detach())
-    assert network.parameters == len(theta)
-    assert (network.inputs, network.outputs) == (widths[0], widths[-1])
 
 
 def test_a_batch_of_parameter_vectors_is_a_batch_of_networks() -> None:
@@ -35,54 +18,6 @@ def test_a_batch_of_parameter_vectors_is_a_batch_of_networks() -> None:
     torch.testing.assert_close(outputs[3], network(theta[3], x))
 
 
-@pytest.mark.parametrize("layer", [nn.Conv2d(1, 1, 3), nn.Tanh(), nn.Linear(3, 2, bias=False), nn.Dropout()])
-def test_an_unsupported_torch_layer_raises_and_names_itself(layer: nn.Module) -> None:
-    with pytest.raises(UnsupportedLayer, match=type(layer).__name__):
-        from_torch(nn.Sequential(layer))
-
-
-def test_a_module_that_is_used_twice_is_not_lost() -> None:
-    relu = nn.ReLU()
-    shared = nn.Sequential(nn.Linear(1, 1), relu, nn.Linear(1, 1), relu, nn.Linear(1, 1))
-    assert from_torch(shared) == mlp(1, 1, 1, 1)
-    linear = nn.Linear(1, 1)
-    with pytest.raises(UnsupportedLayer, match="used once"):
-        from_torch(nn.Sequential(linear, relu, linear))
-
-
-class Residual(nn.Sequential):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + super().forward(x)
-
-
-class Negation(nn.ReLU):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return -x
-
-
-def hooked() -> nn.Linear:
-    linear = nn.Linear(2, 2)
-    linear.register_forward_hook(lambda module, inputs, output: -output)
-    return linear
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        Residual(nn.Linear(2, 2)),
-        nn.Sequential(nn.Linear(2, 2), Negation()),
-        nn.Sequential(hooked()),
-        nn.Sequential(prune.random_unstructured(nn.Linear(2, 2), "weight", 0.5)),
-        nn.Sequential(weight_norm(nn.Linear(2, 2))),
-        nn.Linear(2, 2),
-    ],
-    ids=["own forward", "subclass", "hook", "pruned", "parametrised", "no Sequential"],
-)
-def test_what_computes_something_else_than_its_type_says_raises(module: nn.Module) -> None:
-    with pytest.raises(Exception, match=r"only a plain|supported are|module"):
-        from_torch(module)
-
-
 @pytest.mark.parametrize("widths", [(3,), (3, 0, 2), ()])
 def test_impossible_widths_raise(widths: tuple[int, ...]) -> None:
     with pytest.raises(ShapeMismatch):
@@ -92,8 +27,55 @@ def test_impossible_widths_raise(widths: tuple[int, ...]) -> None:
 def test_layers_that_do_not_fit_raise() -> None:
     with pytest.raises(ShapeMismatch, match="widths differ"):
         Network((Linear(3, 4), Linear(5, 2)))
+    with pytest.raises(
+        ShapeMismatch, match=r"ReLU\(\) is followed by Linear\(inputs=5, outputs=2\): widths differ"
+    ):
+        Network((ReLU(), Linear(3, 4), ReLU(), Linear(5, 2)))
     with pytest.raises(ShapeMismatch):
         Network(())
+    with pytest.raises(ShapeMismatch, match="at least one layer"):
+        Network((ReLU(),))
+
+
+def test_activations_keep_the_width() -> None:
+    network = Network((ReLU(), Linear(3, 4), ReLU()))
+    assert (network.inputs, network.outputs, network.parameters) == (3, 4, 16)
+
+
+class Negation(ReLU):
+    def __call__(self, parameters, x):
+        return -x
+
+
+def test_a_layer_that_is_not_registered_is_refused_by_its_full_name() -> None:
+    with pytest.raises(
+        UnsupportedLayer, match=r"test_network\.Negation is not a registered layer.*Linear.*ReLU"
+    ):
+        Network((Linear(2, 2), Negation()))
+
+
+@pytest.mark.parametrize("network", [mlp(3, 2), mlp(4, 6, 6, 2), Network((ReLU(), Linear(2, 3), ReLU()))])
+def test_a_description_is_read_as_the_network(network: Network) -> None:
+    assert Network.from_description(json.loads(json.dumps(network.describe()))) == network
+
+
+@pytest.mark.parametrize(
+    ("layers", "error"),
+    [
+        ([{"type": "tanh"}], UnsupportedLayer),
+        ([{"type": "linear", "inputs": 0, "outputs": 3}], ShapeMismatch),
+        (
+            [{"type": "linear", "inputs": 2, "outputs": 3}, {"type": "linear", "inputs": 2, "outputs": 3}],
+            ShapeMismatch,
+        ),
+        ([], ShapeMismatch),
+        ([{"type": "relu", "slope": 0.1}, {"type": "linear", "inputs": 2, "outputs": 3}], TypeError),
+        ([{"inputs": 2, "outputs": 3}], KeyError),
+    ],
+)
+def test_a_description_that_makes_no_sense_raises(layers: list, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Network.from_description(layers)
 
 
 def test_a_parameter_vector_of_the_wrong_length_raises() -> None:

@@ -6,7 +6,8 @@ from oracles import exact, forward, random_points
 from problems import make_problem
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.network import Linear, Network, ReLU, mlp
+from fedcert.model.layers import Linear, ReLU
+from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from problems import normal, uniform
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.network import Linear, Network, mlp
+from fedcert.model.layers import Linear
+from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream

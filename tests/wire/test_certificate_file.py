@@ -63,6 +63,7 @@ class Softmax:
         return x
 
 
+@pytest.mark.usefixtures("without_annotations")
 def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
     network, properties = FEDERATION.safe.network, FEDERATION.safe.properties
     path, messages = tmp_path / "c.safetensors", FEDERATION.messages
@@ -72,9 +73,9 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
         save_certificate(path, CERTIFICATE, network, properties, RULES["median"], messages)
     with pytest.raises(ShapeMismatch, match="3 properties"):
         save_certificate(path, CERTIFICATE, network, properties[:3], RULES["linear"], messages)
-    odd = Network((*network.layers, Softmax()))
+    layers = (*network.layers, Softmax())
     with pytest.raises(UnsupportedLayer, match="Softmax"):
-        save_certificate(path, CERTIFICATE, odd, properties, RULES["linear"], messages)
+        save_certificate(path, CERTIFICATE, Network(layers), properties, RULES["linear"], messages)
     assert not path.exists()
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.model.layers import Affine
 from fedcert.model.network import Network
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import doubled
@@ -120,7 +121,7 @@ class DiagonalGaussian:
         return sum_down(log_mass_lower(-radius, radius).expand(*radius.shape[:-1], self.dimension))
 
     def layers(self, network: Network) -> Sequence[DiagonalAffine]:
-        """Each layer that has parameters, as W = M + S∘Z and b = m + s∘z.
+        """Each affine layer, as W = M + S∘Z and b = m + s∘z.
 
         Scales are rounded up to the largest within the stated error, which `shrinkage` gives back.
 
@@ -130,7 +131,11 @@ class DiagonalGaussian:
         error = torch.zeros_like(self.loc) if self.loc_error is None else self.loc_error
         scale = self.scale if self.scale_error == 0 else up(up(self.scale * (1 + 2 * self.scale_error)))
         means, scales, errors = (
-            [parameters for parameters in network.unflatten(vector) if parameters]
+            [
+                layer.matrix(parameters)
+                for layer, parameters in zip(network.layers, network.unflatten(vector), strict=True)
+                if isinstance(layer, Affine)
+            ]
             for vector in (self.loc, scale, error)
         )
         return [

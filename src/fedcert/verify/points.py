@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from fedcert.errors import UnsupportedLayer
-from fedcert.model.network import Linear, Network, ReLU
+from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 
 
@@ -23,13 +22,7 @@ def accepts(network: Network, theta: Float[Tensor, "B n_w"], properties: Propert
     low, high = properties.regions.lower, properties.regions.upper
     centre, radius = ((low + high) / 2).to(theta.dtype), ((high - low) / 2).to(theta.dtype)
     for layer, parameters in zip(network.layers, network.unflatten(theta), strict=True):
-        if type(layer) is Linear:
-            centre, radius = layer(parameters, centre), radius @ parameters[0].abs().mT
-        elif type(layer) is ReLU:
-            low, high = (centre - radius).clamp(min=0.0), (centre + radius).clamp(min=0.0)
-            centre, radius = (low + high) / 2, (high - low) / 2
-        else:
-            raise UnsupportedLayer(f"interval bounds are not defined for a {type(layer).__name__} layer")
+        centre, radius = layer.points(parameters, centre, radius)
     C, d = properties.C.to(theta.dtype), properties.d.to(theta.dtype)
     least = torch.einsum("prk,bpk->bpr", C, centre) - torch.einsum("prk,bpk->bpr", C.abs(), radius) + d
     return (least >= 0).all(-1)

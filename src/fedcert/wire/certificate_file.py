@@ -12,8 +12,8 @@ from typing import Any
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
-from fedcert.errors import FedcertError, InvalidCertificate, ShapeMismatch, UnsupportedLayer
-from fedcert.model.network import Layer, Linear, Network, ReLU
+from fedcert.errors import FedcertError, InvalidCertificate, ShapeMismatch
+from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.rules import AggregationRule
@@ -109,7 +109,7 @@ def save_certificate(
         "kind": certificate.claim.kind,
         "events": certificate.claim.events,
         "rule": dict(described),
-        "network": [_layer(layer) for layer in network.layers],
+        "network": network.describe(),
         "messages": [{"client": message.client, "digest": message.digest} for message in messages],
         "properties": digest({}, arrays(asked)),
         "witness": digest({}, arrays(chosen)),
@@ -155,7 +155,7 @@ def _parse(claim: dict[str, Any], tensors: dict[str, Tensor]) -> SavedCertificat
         tensors["properties.C"],
         tensors["properties.d"],
     )
-    network = Network(tuple(_read_layer(layer) for layer in claim["network"]))
+    network = Network.from_description(claim["network"])
     messages = tuple(Reference(message["client"], message["digest"]) for message in claim["messages"])
     return SavedCertificate(certificate, network, properties, rule, messages)
 
@@ -163,20 +163,3 @@ def _parse(claim: dict[str, Any], tensors: dict[str, Tensor]) -> SavedCertificat
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors whose names have a prefix, without it."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-
-
-def _layer(layer: Layer) -> dict[str, Any]:
-    if type(layer) is Linear:
-        return {"type": "linear", "inputs": layer.inputs, "outputs": layer.outputs}
-    if type(layer) is ReLU:
-        return {"type": "relu"}
-    raise UnsupportedLayer(f"a certificate for a {type(layer).__name__} layer cannot be saved")
-
-
-def _read_layer(layer: dict[str, Any]) -> Layer:
-    match layer["type"]:
-        case "linear":
-            return Linear(layer["inputs"], layer["outputs"])
-        case "relu":
-            return ReLU()
-    raise UnsupportedLayer(f"a layer of type {layer['type']!r}")

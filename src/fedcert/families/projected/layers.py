@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from fedcert.errors import InvalidLaw, UnsupportedLayer
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.protocol import GaussianLaw
-from fedcert.model.network import Linear, Network, ReLU
+from fedcert.model.layers import Affine, ReLU
+from fedcert.model.network import Network
 
 
 def random_layers(network: Network, law: GaussianLaw) -> Sequence[RandomAffine]:
-    """The affine layers of a network under a law; anything but Linear, ReLU, Linear, … raises.
+    """The affine layers of a network under a law; anything but affine, ReLU, affine, … raises.
 
     Args:
         network: f_θ.
         law: of its parameters.
     """
-    expected: Sequence[type] = [Linear, ReLU] * len(network.layers)
-    for layer, kind in zip(network.layers, expected, strict=False):
-        if type(layer) is not kind:
-            raise UnsupportedLayer(f"projected events are not defined for a {type(layer).__name__} here")
-    if type(network.layers[-1]) is not Linear:
-        raise UnsupportedLayer("projected events need a Linear layer at the end, not a ReLU")
+    for place, layer in enumerate(network.layers):
+        if not (isinstance(layer, Affine) if place % 2 == 0 else layer == ReLU()):
+            raise UnsupportedLayer(f"projected events are not defined for {layer} here")
+    if len(network.layers) % 2 == 0:
+        raise UnsupportedLayer(f"projected events need an affine layer at the end, not {network.layers[-1]}")
     layers = law.layers(network)
     if not all(layer.independent for layer in layers):
         raise InvalidLaw(

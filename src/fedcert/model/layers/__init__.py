@@ -1,0 +1,11 @@
+"""Layers, one file each, and what a layer of one's own is made of."""
+
+from fedcert.model.layers.activation import Activation as Activation
+from fedcert.model.layers.activation import Line as Line
+from fedcert.model.layers.activation import Lines as Lines
+from fedcert.model.layers.activation import monotone_points as monotone_points
+from fedcert.model.layers.linear import Linear as Linear
+from fedcert.model.layers.protocol import Affine as Affine
+from fedcert.model.layers.protocol import Layer as Layer
+from fedcert.model.layers.registry import register_layer as register_layer
+from fedcert.model.layers.relu import ReLU as ReLU

@@ -1,0 +1,104 @@
+"""Linear lower bounds on their way from a network's outputs back to its inputs (docs/soundness.md, 6).
+
+For given rows and outputs z, rows · z ≥ a · h + c is kept at each layer's activations h. The roundings of the
+constant c are charged once, at the input: each step adds what it sums up to `magnitude`, and the roundings on
+the way of any one term to `roundings`.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.numerics.interval import Bounds, affine
+from fedcert.numerics.rounding import above, down, rounding_error, up
+
+INITIAL_ROUNDINGS = 13  # those of adding up at the input, and to spare
+
+
+@dataclass(frozen=True)
+class LinearBound:
+    """rows · z ≥ a · h + c for all parameters and inputs within bounds.
+
+    Attributes:
+        coefficients: a, taken as the exact numbers that these floats are.
+        constant: c, as floating point added it up.
+        magnitude: the sum of the absolute values of all terms of c, and of what the roundings of coefficients
+            multiply.
+        roundings: the number of roundings on the way of any one term of `constant` or `magnitude`, at most.
+    """
+
+    coefficients: Float64[Tensor, "B P R k"]
+    constant: Float64[Tensor, "B P R"]
+    magnitude: Float64[Tensor, "B P R"]
+    roundings: int
+
+    @classmethod
+    def of(cls, rows: Float64[Tensor, "B P R m"]) -> "LinearBound":
+        """The rows themselves, on the outputs."""
+        zero = torch.zeros_like(rows[..., 0])
+        return cls(rows, zero, zero, INITIAL_ROUNDINGS)
+
+    def settled(self, h: Bounds) -> "LinearBound":
+        """The bound itself: there is nothing to choose."""
+        return self
+
+    def least(self, x: Bounds) -> Float64[Tensor, "B P R"]:
+        """A lower bound of rows · z, for inputs h = x within bounds."""
+        ends = Bounds(self.coefficients, self.coefficients)
+        return LooseBound(ends, self.constant, self.magnitude, self.roundings).least(x)
+
+
+@dataclass(frozen=True)
+class LooseBound:
+    """rows · z ≥ min a · h + c, the least over all a within bounds: a weight box has many coefficients.
+
+    Attributes:
+        coefficients: bounds of a, of shape (B, P, R, k).
+        constant: as in `LinearBound`.
+        magnitude: as in `LinearBound`.
+        roundings: as in `LinearBound`.
+    """
+
+    coefficients: Bounds
+    constant: Float64[Tensor, "B P R"]
+    magnitude: Float64[Tensor, "B P R"]
+    roundings: int
+
+    def settled(self, h: Bounds) -> LinearBound:
+        """One coefficient for all: a* h ≥ a h − max((ā − a) max(−h̲, 0), (a − a̲) max(h̄, 0)) for a* in [a̲, ā].
+
+        The coefficient a balances the two; where the activations have one sign it is an end, and nothing is
+        lost. What is lost is rounded up, and taken from the constant with the result rounded down, so that no
+        rounding is left to be charged for.
+
+        Args:
+            h: bounds of the activations, of shape (B, P, k).
+        """
+        low, high = self.coefficients
+        falls, rises = (-h.lower).clamp(min=0.0).unsqueeze(-2), h.upper.clamp(min=0.0).unsqueeze(-2)
+        balanced = torch.clamp(low + falls / (falls + rises) * (high - low), low, high)
+        chosen = torch.where(falls == 0, low, torch.where(rises == 0, high, balanced))
+        each = torch.maximum((high - chosen) * falls, (chosen - low) * rises)
+        lost = above(each.sum(-1), each.shape[-1] + 3)
+        # a product that underflows is not nothing
+        free = ((chosen == high) | (falls == 0)) & ((chosen == low) | (rises == 0))
+        nothing = free.all(-1)
+        return LinearBound(
+            chosen,
+            torch.where(nothing, self.constant, down(self.constant - lost)),
+            torch.where(nothing, self.magnitude, up(self.magnitude + lost)),
+            self.roundings,
+        )
+
+    def least(self, x: Bounds) -> Float64[Tensor, "B P R"]:
+        """A lower bound of rows · z, for inputs h = x within bounds; the constant's roundings are charged.
+
+        Args:
+            x: bounds of the network's inputs, of shape (P, k) or (B, 1, k).
+        """
+        zero = Bounds(torch.zeros_like(self.constant), torch.zeros_like(self.constant))
+        least = affine(self.coefficients, zero, x.unsqueeze(-2)).lower.squeeze(-2)
+        roundings = self.roundings + x.lower.shape[-1]
+        return down(self.constant + least - rounding_error(roundings, self.magnitude + least.abs()))
