@@ -13,12 +13,12 @@ import fedcert
 from fedcert.app.config import RunConfig, load_config
 from fedcert.app.journal import PARTS, Format, Once
 from fedcert.app.output import carry_out, check_output, identity_of
-from fedcert.app.parts import certificate_file
 from fedcert.app.report.page import run_page
 from fedcert.app.result import read_properties, read_summary
 from fedcert.app.run import RunResult, run
 from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.wire import atomic
+from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.message import Message
 from fedcert_check import check
 
