@@ -202,18 +202,6 @@ def test_samples_of_a_mixture_follow_it() -> None:
     assert share.item() == pytest.approx(law.log_mass(box).exp().item(), abs=0.02)
 
 
-@pytest.mark.parametrize("components", [1, 3])
-def test_projections_follow_the_law(components: int) -> None:
-    generator = stream(5, "projection")
-    law = make_mixture(generator, 4, components)
-    direction = normal(generator, 4)
-    projected = law.project(direction)
-    samples = law.sample(40_000, generator) @ direction
-    box = Box.around(projected.components[0].loc, projected.components[0].scale)
-    share = ((samples >= box.lower) & (samples <= box.upper)).double().mean()
-    assert share.item() == pytest.approx(projected.log_mass(box).exp().item(), abs=0.02)
-
-
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (1.0, 0.0), (1.0, math.nan), (1.0, math.inf)])
 def test_impossible_mixtures_raise(weights) -> None:
     law = DiagonalGaussian(vector(0.0), vector(1.0))

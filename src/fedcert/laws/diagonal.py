@@ -59,10 +59,6 @@ class DiagonalGaussian:
         """The law itself, its only component."""
         return (self,)
 
-    def project(self, direction: Float64[Tensor, "n_w"]) -> "DiagonalGaussian":
-        """The law of aᵀΘ for a direction a: N(aᵀμ, Σ_d a_d² σ_d²), in floating point."""
-        return DiagonalGaussian((direction @ self.loc).reshape(1), (direction * self.scale).norm().reshape(1))
-
     def with_scale(self, scale: float) -> "DiagonalGaussian":
         """The law with the same mean and one scale for all parameters."""
         return DiagonalGaussian(self.loc, torch.full_like(self.loc, scale))

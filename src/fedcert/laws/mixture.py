@@ -47,11 +47,6 @@ class GaussianMixture:
         share = self.weights / self.weights.sum()
         return share @ torch.stack([component.loc for component in self.components])
 
-    def project(self, direction: Float64[Tensor, "n_w"]) -> "GaussianMixture":
-        """The law of aᵀΘ for a direction a: the mixture of the components' projections."""
-        projected = tuple(component.project(direction) for component in self.components)
-        return GaussianMixture(projected, self.weights)
-
     def to(self, device: torch.device | str) -> "GaussianMixture":
         """The same law on another device."""
         components = tuple(component.to(device) for component in self.components)
