@@ -9,11 +9,11 @@ import torch
 from flint import arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattices import lattice_log_mass
 from problems import normal, uniform
 from scipy.stats import norm
 
 from fedcert.errors import InvalidCertificate
-from fedcert.families.mean_box.lattice import lattice_log_mass
 from fedcert.laws import DiagonalGaussian
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import torch
 from flint import arb
+from lattices import lattice_log_mass
 from problems import normal, uniform
 
-from fedcert.families.mean_box.lattice import lattice_log_mass
 from fedcert.families.projected.tails import Cells, Limit, Product
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.numerics.box import Box

@@ -1,6 +1,5 @@
 """Hull search: tuples of cells in bulk, best first, without enumerating them."""
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -15,13 +14,11 @@ from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
-from fedcert.search import heaviest_first
+from fedcert.search import BestFirst, IndexProduct, heaviest_first
 from fedcert.verify import Safe
 from fedcert.witness import Witness
 
-CANDIDATES = 8  # clients whose split is tried out by its image; the widest ones
-
-Sets = tuple[tuple[int, ...], ...]
+MAX_SPLIT_CANDIDATES = 8  # clients whose split is tried out by its image; the widest ones
 
 
 def certify_hulls(
@@ -58,7 +55,7 @@ def certify_hulls(
     members = [own.members(count) for own in cells]
     lower = torch.zeros(count, dtype=torch.float64, device=cells[0].log_mass.device)
     index = torch.arange(count, device=lower.device)
-    nodes: list[tuple[int, Sets]] = []
+    nodes: list[tuple[int, IndexProduct]] = []
     for p in track(range(count), "searching hulls", count):
         root = tuple(tuple(member[p].nonzero().squeeze(-1).tolist()) for member in members)
         if all(root):
@@ -69,7 +66,7 @@ def certify_hulls(
     return Certificate(Claim("transported", rule.name, events), lower, witness=_witness(nodes))
 
 
-def _witness(nodes: Sequence[tuple[int, Sets]]) -> Witness:
+def _witness(nodes: Sequence[tuple[int, IndexProduct]]) -> Witness:
     """The accepted nodes: whose each is, and its clients' sets of cells one after the other."""
     sets = [indices for _, node in nodes for indices in node]
     ends = list(accumulate(len(indices) for indices in sets))
@@ -89,40 +86,36 @@ class _Search:
     rule: AggregationRule
     safe: Safe
 
-    def run(self, root: Sets, budget: int) -> list[Sets]:
+    def run(self, root: IndexProduct, budget: int) -> list[IndexProduct]:
         """The accepted nodes of best-first branch and bound from the root.
 
         If the budget ends it, single tuples follow.
         """
-        frontier = [(-self.estimate(root), root)]
-        accepted: list[Sets] = []
+        frontier = BestFirst(lambda node: (-self.estimate(node), node), root)
+        accepted: list[IndexProduct] = []
         rejected: set[tuple[int, ...]] = set()
-        calls = 0
-        while frontier and calls < budget:
-            _, node = heapq.heappop(frontier)
-            calls += 1
+        for node in islice(frontier, budget):
             if self.proven(node):
                 accepted.append(node)
             elif all(len(indices) == 1 for indices in node):
                 rejected.add(tuple(indices[0] for indices in node))
             else:
-                for child in self.split(node):
-                    heapq.heappush(frontier, (-self.estimate(child), child))
+                frontier.add(*self.split(node))
         if frontier:
             accepted += self.singles(root, accepted, rejected, budget)
         return accepted
 
-    def total(self, accepted: Sequence[Sets]) -> float:
+    def total(self, accepted: Sequence[IndexProduct]) -> float:
         """A lower bound of the mass of disjoint nodes."""
         masses = [self.mass(node) for node in accepted]
         return max(0.0, Enclosure.stack(masses).sum().lower.item()) if masses else 0.0
 
     def singles(
-        self, root: Sets, accepted: list[Sets], rejected: set[tuple[int, ...]], budget: int
-    ) -> list[Sets]:
+        self, root: IndexProduct, accepted: list[IndexProduct], rejected: set[tuple[int, ...]], budget: int
+    ) -> list[IndexProduct]:
         """The heaviest tuples that no node has decided and that are proven by themselves."""
         masses = [[self.cells[i].log_mass[k].item() for k in root[i]] for i in range(len(root))]
-        found: list[Sets] = []
+        found: list[IndexProduct] = []
         for ranks in islice(heaviest_first(masses), budget):
             k = tuple(indices[r] for indices, r in zip(root, ranks, strict=True))
             if k in rejected or any(_contains(node, k) for node in accepted):
@@ -132,7 +125,7 @@ class _Search:
                 found.append(single)
         return found
 
-    def proven(self, node: Sets) -> bool:
+    def proven(self, node: IndexProduct) -> bool:
         """Whether the image of the product of the hulls is proven safe."""
         image = self.rule.image([self.hull(i, indices) for i, indices in enumerate(node)])
         return bool(self.safe(Box(image.lower.unsqueeze(0), image.upper.unsqueeze(0))).all())
@@ -142,12 +135,12 @@ class _Search:
         boxes = self.cells[client].boxes[list(indices)]
         return Box(boxes.lower.amin(0), boxes.upper.amax(0))
 
-    def estimate(self, node: Sets) -> float:
+    def estimate(self, node: IndexProduct) -> float:
         """The node's mass in floating point, for the order of the search."""
         parts = (self.cells[i].log_mass[list(indices)].exp().sum().item() for i, indices in enumerate(node))
         return prod(parts)
 
-    def mass(self, node: Sets) -> Enclosure:
+    def mass(self, node: IndexProduct) -> Enclosure:
         """Π_i Σ_{k ∈ S_i} p_{i,k}."""
         total = Enclosure.exactly(1.0)
         for i, indices in enumerate(node):
@@ -155,13 +148,13 @@ class _Search:
             total = total * Enclosure.between(own, own).exp().sum().clamp(least=0.0)
         return total
 
-    def split(self, node: Sets) -> tuple[Sets, Sets]:
+    def split(self, node: IndexProduct) -> tuple[IndexProduct, IndexProduct]:
         """The two halves of the node at the client whose split shrinks the image most."""
         hulls = [self.hull(i, indices) for i, indices in enumerate(node)]
         several = [i for i, indices in enumerate(node) if len(indices) > 1]
         halves = {i: self.halves(i, node[i]) for i in several}
         gain = {i: sum(_width(hulls[i]) - _width(self.hull(i, half)) for half in halves[i]) for i in several}
-        widest = sorted(several, key=lambda i: -gain[i])[:CANDIDATES]
+        widest = sorted(several, key=lambda i: -gain[i])[:MAX_SPLIT_CANDIDATES]
         client = min(widest, key=lambda i: self.image_width(hulls, i, halves[i]))
         first, second = ((*node[:client], half, *node[client + 1 :]) for half in halves[client])
         return first, second
@@ -186,7 +179,7 @@ class _Search:
         return tuple(sorted(order[: after + 1])), tuple(sorted(order[after + 1 :]))
 
 
-def _contains(node: Sets, k: tuple[int, ...]) -> bool:
+def _contains(node: IndexProduct, k: tuple[int, ...]) -> bool:
     return all(i in indices for i, indices in zip(k, node, strict=True))
 
 

@@ -31,7 +31,7 @@ EVENTS = MeanBox()
 def whole_boxes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes are not split, so that each family's own mass can be compared with its closed form."""
     if "few_parameters" not in request.node.name:
-        monkeypatch.setattr(module, "FEW", 0)
+        monkeypatch.setattr(module, "MAX_PARAMETERS_TO_SPLIT", 0)
 
 
 def vector(*values: float) -> torch.Tensor:
@@ -83,10 +83,10 @@ def test_parameters_that_do_not_matter_cost_nothing(monkeypatch: pytest.MonkeyPa
     """At x = 0 the weight is irrelevant; with one radius for all it must shrink with the bias."""
     law, rule, safe = gaussian(0.0, 1.0), LinearRule.fedavg([1]), half_spaces(0.0)
     best = certify_boxes([law], rule, safe, EVENTS).lower.item()
-    monkeypatch.setattr(module, "ENOUGH", -1.0)  # nothing is tried at all
+    monkeypatch.setattr(module, "TARGET_MASS", -1.0)  # nothing is tried at all
     assert certify_boxes([law], rule, safe, EVENTS).lower.item() == 0.0
     monkeypatch.setattr(module, "_shape", lambda *_: torch.zeros(1, 1, dtype=torch.float64))
-    monkeypatch.setattr(module, "ENOUGH", 0.999)
+    monkeypatch.setattr(module, "TARGET_MASS", 0.999)
     uniform_only = certify_boxes([law], rule, safe, EVENTS).lower.item()
     assert uniform_only == pytest.approx((1 - 2 * norm.sf(1)) ** 2, abs=2e-3)
     assert best == pytest.approx(1 - 2 * norm.sf(1), abs=2e-3)

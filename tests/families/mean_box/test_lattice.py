@@ -7,11 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattices import lattice_log_mass
 from problems import normal, uniform
 from scipy.stats import norm
 
 from fedcert.families.mean_box import lattice
-from fedcert.families.mean_box.lattice import lattice_log_mass
 from fedcert.laws import DiagonalGaussian
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream

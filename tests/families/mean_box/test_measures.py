@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from fedcert.families.mean_box.lattice import Lattice
-from fedcert.families.mean_box.measures import identity, views
-from fedcert.families.mean_box.witness import View
+from fedcert.families.mean_box.measures import identity, measures
+from fedcert.families.mean_box.witness import MeasureKind
 from fedcert.laws import DiagonalGaussian
 from fedcert.rules import LinearRule, TrimmedMean
 
@@ -20,20 +20,24 @@ def average(*weights: float) -> LinearRule:
 @pytest.mark.parametrize(
     ("rule", "laws", "expected"),
     [
-        (average(0.5, 0.5), [gaussian(1.0)] * 2, [View.LATTICE]),
-        (average(0.999, 0.001), [gaussian(1.0)] * 2, [View.LATTICE, View.PRODUCT]),  # nearly one alone
-        (average(1.0), [gaussian(1.0)], [View.PRODUCT]),
-        (TrimmedMean.median(3), [gaussian(1.0)] * 3, [View.PRODUCT]),
-        (average(*[1 / 40] * 40), [gaussian(1.0)] * 40, [View.PRODUCT]),  # too many to count
+        (average(0.5, 0.5), [gaussian(1.0)] * 2, [MeasureKind.LATTICE]),
+        (
+            average(0.999, 0.001),
+            [gaussian(1.0)] * 2,
+            [MeasureKind.LATTICE, MeasureKind.PRODUCT],
+        ),  # nearly one alone
+        (average(1.0), [gaussian(1.0)], [MeasureKind.PRODUCT]),
+        (TrimmedMean.median(3), [gaussian(1.0)] * 3, [MeasureKind.PRODUCT]),
+        (average(*[1 / 40] * 40), [gaussian(1.0)] * 40, [MeasureKind.PRODUCT]),  # too many to count
     ],
 )
-def test_only_views_that_may_be_best_are_tried(rule, laws, expected) -> None:
-    assert [view.name for view in views(laws, rule)] == expected
+def test_only_measures_that_may_be_best_are_tried(rule, laws, expected) -> None:
+    assert [measure.kind for measure in measures(laws, rule)] == expected
 
 
 def test_where_products_are_left_out_they_are_worse() -> None:
     rule, laws = average(0.7, 0.3), [gaussian(1.0), gaussian(2.0)]
-    (lattice,) = views(laws, rule)
+    (lattice,) = measures(laws, rule)
     ratio = rule.pushforward(laws).scale[0].item() / sum(
         w * law.scale[0].item() for w, law in zip((0.7, 0.3), laws, strict=True)
     )
@@ -46,7 +50,7 @@ def test_scales_that_all_differ_are_not_counted() -> None:
     scales = torch.linspace(1, 2, 50, dtype=torch.float64)
     laws = [DiagonalGaussian(torch.zeros(50).double(), s) for s in (scales, scales.flip(0))]
     assert Lattice.of(average(0.5, 0.5), laws) is None
-    assert [view.name for view in views(laws, average(0.5, 0.5))] == [View.PRODUCT]
+    assert [measure.kind for measure in measures(laws, average(0.5, 0.5))] == [MeasureKind.PRODUCT]
 
 
 def test_the_identity_deploys_its_only_client() -> None:

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from fedcert.families.mean_box.events import MeanBox
-from fedcert.families.mean_box.measures import identity, views
-from fedcert.families.mean_box.nested import Family
+from fedcert.families.mean_box.measures import identity, measures
+from fedcert.families.mean_box.nested import NestedBoxes
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
@@ -25,7 +25,7 @@ class Counting(IntervalVerifier):
 asked: list[int] = []
 
 
-def family(*thresholds: float, dimension: int = 2, log_cost: torch.Tensor | None = None) -> Family:
+def family(*thresholds: float, dimension: int = 2, log_cost: torch.Tensor | None = None) -> NestedBoxes:
     """Networks w·x + b with b ~ N(0, 1) at x = 0: the box ± r is safe where r ≤ −t."""
     asked.clear()
     count = len(thresholds)
@@ -34,9 +34,9 @@ def family(*thresholds: float, dimension: int = 2, log_cost: torch.Tensor | None
     offset = -torch.tensor(thresholds, dtype=torch.float64)[:, None]
     safe = Safe(mlp(dimension - 1, 1), Properties(regions, one[:, None], offset), Counting())
     law = DiagonalGaussian(torch.zeros(dimension).double(), torch.ones(dimension).double())
-    (view,) = views([law], identity("fedavg", law))
+    (measure,) = measures([law], identity("fedavg", law))
     costs = torch.zeros(1, 1, dtype=torch.float64) if log_cost is None else log_cost
-    return Family(view, safe, MeanBox(), costs)
+    return NestedBoxes(measure, safe, MeanBox(), costs)
 
 
 @pytest.mark.parametrize("dimension", [2, 1000])

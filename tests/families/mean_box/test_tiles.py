@@ -4,7 +4,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from fedcert.families.mean_box.tiles import certify_splitting
+from fedcert.families.mean_box.tiles import split_boxes
 from fedcert.federation.estimates import aggregated_sampling
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
 from fedcert.model.network import mlp
@@ -54,9 +54,7 @@ def test_the_bound_climbs_to_the_exact_probability(
     laws: list[Law], rule: AggregationRule, x: float, threshold: float, exact: float, gap: float
 ) -> None:
     safe = half_space(x, threshold)
-    bounds = [
-        certify_splitting(laws, rule, safe, budget, "box").lower.item() for budget in (1, 16, 128, 1024)
-    ]
+    bounds = [split_boxes(laws, rule, safe, budget).lower.item() for budget in (1, 16, 128, 1024)]
     assert bounds == sorted(bounds)
     assert bounds[-1] <= exact
     assert exact - bounds[-1] < gap
@@ -66,7 +64,7 @@ def test_the_bound_climbs_to_the_exact_probability(
 def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
     laws = [gaussian(0.0, 1.0)] * 3
     safe = half_space(0.0, 0.0)
-    bound = certify_splitting(laws, TrimmedMean.median(3), safe, 1024, "box").lower.item()
+    bound = split_boxes(laws, TrimmedMean.median(3), safe, 1024).lower.item()
     estimate = aggregated_sampling(
         laws, TrimmedMean.median(3), safe.network, safe.properties, 4000, stream(0, "median")
     )
@@ -74,4 +72,4 @@ def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
 
 
 def test_what_is_never_safe_stays_at_zero() -> None:
-    assert certify_splitting([gaussian(0.0, 0.0)], ONE, half_space(0.0, 50.0), 500, "box").lower.item() == 0.0
+    assert split_boxes([gaussian(0.0, 0.0)], ONE, half_space(0.0, 50.0), 500).lower.item() == 0.0

@@ -4,7 +4,7 @@ import torch
 
 from fedcert.families.mean_box.certify import certify_boxes
 from fedcert.families.mean_box.events import MeanBox
-from fedcert.families.mean_box.witness import Chosen, View
+from fedcert.families.mean_box.witness import BoxWitnessBuilder, MeasureKind
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
@@ -19,15 +19,15 @@ def vector(*values: float) -> torch.Tensor:
 
 
 def test_each_property_has_its_last_choice_and_rows_only_where_they_are_needed() -> None:
-    chosen = Chosen(mlp(2, 1), 5, 2)
+    record = BoxWitnessBuilder(mlp(2, 1), 5, 2)
     box = Box.point(torch.zeros(2, 3, dtype=torch.float64))
-    chosen.radii(View.LATTICE, 0, vector(2.0), True)
-    chosen.radii(View.PRODUCT, 1, vector(2.0, 2.0, 3.0), True)
-    chosen.radii(View.PRODUCT, 2, vector(1.0, 2.0, 3.0), False)
-    chosen.radii(View.LATTICE, 3, vector(4.0, 5.0, 6.0), False)
-    chosen.radii(View.LATTICE, 2, vector(1.5), True)  # replaces the row
-    chosen.tiles(4, [box, box])
-    tensors = chosen.witness().tensors
+    record.radii(MeasureKind.LATTICE, 0, vector(2.0), True)
+    record.radii(MeasureKind.PRODUCT, 1, vector(2.0, 2.0, 3.0), True)
+    record.radii(MeasureKind.PRODUCT, 2, vector(1.0, 2.0, 3.0), False)
+    record.radii(MeasureKind.LATTICE, 3, vector(4.0, 5.0, 6.0), False)
+    record.radii(MeasureKind.LATTICE, 2, vector(1.5), True)  # replaces the row
+    record.tiles(4, [box, box])
+    tensors = record.witness().tensors
     assert tensors["view"].tolist() == [1, 2, 1, 1, 3]
     assert tensors["radius.tensor"].tolist() == [[2, 2], [2, 3], [1.5, 1.5], [0, 0], [0, 0]]
     assert tensors["radius.row"].tolist() == [-1, -1, -1, 0, -1]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
 from fedcert.errors import InvalidConfig, InvalidLaw
-from fedcert.families.projected.components import Interval, bounded, enclosing, mixed
+from fedcert.families.projected.components import Interval, bounds_and_witness, enclosing, mixture_bounds
 from fedcert.families.projected.direct import lower_bound
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
@@ -48,7 +48,7 @@ def test_the_heaviest_tuples_come_first_and_weights_enclose_the_exact_products(b
     shares = [[Fraction(w) / sum(map(Fraction, own)) for w in own] for own in weights]
     exact = sorted((math.prod(chosen) for chosen in product(*shares)), reverse=True)
     bound = Recorder()
-    found = mixed(laws, bound, budget, 0.0)
+    found = mixture_bounds(laws, bound, budget, 0.0)
     assert found.calls == len(bound.asked) == len(set(bound.asked)) == min(budget, 12)
     heaviest = sum(exact[: found.calls])
     assert Fraction(found.lower.item()) <= heaviest
@@ -58,10 +58,10 @@ def test_the_heaviest_tuples_come_first_and_weights_enclose_the_exact_products(b
 
 def test_a_tuple_beyond_the_budget_counts_nothing_below_and_fully_above() -> None:
     law = GaussianMixture((point(-1.0), point(1.0)), vector(1.0, 3.0))
-    found = mixed([law, law], Recorder(), 2, 0.0)
+    found = mixture_bounds([law, law], Recorder(), 2, 0.0)
     assert found.lower.item() == pytest.approx(9 / 16, rel=1e-13)
     assert found.upper.item() == pytest.approx(1 - 3 / 16, rel=1e-13)
-    everything = mixed([law, law], Recorder(), 4, 0.0)
+    everything = mixture_bounds([law, law], Recorder(), 4, 0.0)
     assert everything.upper.item() == pytest.approx(9 / 16, rel=1e-13)
 
 
@@ -69,10 +69,10 @@ def test_one_bound_serves_components_that_are_close_to_each_other() -> None:
     near = GaussianMixture(tuple(point(1 + 1e-3 * k) for k in range(4)), vector(1.0, 2.0, 3.0, 4.0))
     far = GaussianMixture((point(0.0), point(5.0), point(5.01)), vector(1.0, 1.0, 1.0))
     bound = Recorder()
-    alone = mixed([near] * 5, bound, 256, 0.0)
+    alone = mixture_bounds([near] * 5, bound, 256, 0.0)
     assert alone.calls == 1
     assert bounds(alone) == (1.0, 1.0)
-    both = mixed([near, far], bound, 256, 0.0)
+    both = mixture_bounds([near, far], bound, 256, 0.0)
     assert both.calls == 2
     assert both.lower.item() == pytest.approx(1.0, abs=1e-13)
 
@@ -89,39 +89,39 @@ def test_a_node_that_is_not_good_enough_is_split_and_its_parts_keep_what_it_had(
         asked.append(laws[0].loc_error is not None)
         return (vector(0.6), vector(0.9)) if asked[-1] else (vector(0.5), vector(0.95))
 
-    found = mixed([law], bound, 3, 1e-3)
+    found = mixture_bounds([law], bound, 3, 1e-3)
     assert asked == [True, False, False]
     assert found.lower.item() == pytest.approx(0.6, abs=1e-12)
     assert found.upper.item() == pytest.approx(0.9, abs=1e-12)
-    assert bounds(mixed([law], bound, 1, 1e-3)) == pytest.approx((0.6, 0.9), abs=1e-12)
+    assert bounds(mixture_bounds([law], bound, 1, 1e-3)) == pytest.approx((0.6, 0.9), abs=1e-12)
 
 
 def test_a_mixture_of_many_clients_is_not_enumerated() -> None:
     law = GaussianMixture((point(0.0), point(9.0)), vector(1.0, 1.0))
-    found = mixed([law] * 40, Recorder(), 16, 0.0)
+    found = mixture_bounds([law] * 40, Recorder(), 16, 0.0)
     assert found.calls == 16
     assert found.lower.item() == pytest.approx(16 / 2**40, rel=1e-9)
 
 
 def test_a_single_gaussian_keeps_its_bounds_to_the_last_bit() -> None:
-    found = mixed([point(0.0), point(1.0)], lambda laws: (vector(0.1), vector(0.3)), 1, 0.0)
+    found = mixture_bounds([point(0.0), point(1.0)], lambda laws: (vector(0.1), vector(0.3)), 1, 0.0)
     assert bounds(found) == (0.1, 0.3)
 
 
 def test_a_budget_of_nothing_is_refused() -> None:
     for law in (point(0.0), GaussianMixture((point(0.0), point(9.0)), vector(1.0, 1.0))):
         with pytest.raises(InvalidConfig, match="at least one"):
-            bounded([law], lambda laws: (Recorder()(laws), {}), 0, 0.0)
+            bounds_and_witness([law], lambda laws: (Recorder()(laws), {}), 0, 0.0)
 
 
 def test_gaussians_have_a_witness_and_mixtures_have_none() -> None:
     choices = {"chosen": vector(1.0)}
-    interval, witness = bounded([point(0.0)], lambda laws: (Recorder()(laws), choices), 1, 0.0)
+    interval, witness = bounds_and_witness([point(0.0)], lambda laws: (Recorder()(laws), choices), 1, 0.0)
     assert interval[0].item() == 1.0
     assert witness is not None
     assert witness.tensors is choices
     law = GaussianMixture((point(-1.0), point(1.0)), vector(1.0, 1.0))
-    interval, witness = bounded([law], lambda laws: (Recorder()(laws), choices), 2, 0.0)
+    interval, witness = bounds_and_witness([law], lambda laws: (Recorder()(laws), choices), 2, 0.0)
     assert interval[0].item() == pytest.approx(0.5, abs=1e-12)
     assert witness is None
 
@@ -156,7 +156,9 @@ def test_the_errors_of_laws_are_not_lost_in_a_hull() -> None:
             asked.extend(laws)
             return vector(1.0), vector(1.0)
 
-        assert mixed([GaussianMixture((point(1.0), own), vector(1.0, 1.0))], bound, 9, 0.0).calls == 2
+        assert (
+            mixture_bounds([GaussianMixture((point(1.0), own), vector(1.0, 1.0))], bound, 9, 0.0).calls == 2
+        )
         assert any(law is own for law in asked)
 
 

@@ -1,6 +1,7 @@
 """`box` certificates: mean-centred boxes, each as large as its transported image can be verified."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Literal
 
 import torch
@@ -11,10 +12,10 @@ from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.families.hull import certify_hulls
 from fedcert.families.mean_box.costs import log_costs
 from fedcert.families.mean_box.events import MeanBox
-from fedcert.families.mean_box.measures import EventView, identity, views
-from fedcert.families.mean_box.nested import Family
+from fedcert.families.mean_box.measures import EventMeasure, identity, measures
+from fedcert.families.mean_box.nested import NestedBoxes
 from fedcert.families.mean_box.tiles import split_boxes
-from fedcert.families.mean_box.witness import Chosen
+from fedcert.families.mean_box.witness import BoxWitnessBuilder
 from fedcert.laws import BoxMeasurable
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
@@ -23,9 +24,9 @@ from fedcert.rules import AggregationRule
 from fedcert.verify import Safe
 from fedcert.witness import Witness
 
-ENOUGH = 0.999  # a property certified to this share needs no better shape of box
+TARGET_MASS = 0.999  # a property certified to this share needs no better shape of box
 Shape = Literal["uniform", "layer", "parameter"]
-FEW = 16  # parameters of all clients together, up to which boxes are worth splitting
+MAX_PARAMETERS_TO_SPLIT = 16  # parameters of all clients together, up to which boxes are worth splitting
 MIXTURE_RADII = (8.0, 7.0, 6.0, 5.0, 4.0, 3.0)
 
 
@@ -68,28 +69,26 @@ def certify_boxes(
         ]
         return Certificate(claim, torch.stack(found).max(0).values)
     best = torch.zeros(len(safe.properties), dtype=torch.float64, device=laws[0].loc.device)
-    chosen = Chosen(safe.network, len(best), len(laws))
-    seen = views(laws, rule)
-    hopeless = [Family(view, safe, events, _shape("uniform", view, safe)).hopeless() for view in seen]
-    attempts = [(shape, *each) for shape in shapes for each in zip(seen, hopeless, strict=True)]
-    for shape, view, unprovable in track(attempts, "enlarging boxes"):
-        wanting = (best < ENOUGH) & ~unprovable
+    record = BoxWitnessBuilder(safe.network, len(best), len(laws))
+    tried = [(each, _nested("uniform", each, safe, events).hopeless()) for each in measures(laws, rule)]
+    for shape, (measure, unprovable) in track(list(product(shapes, tried)), "enlarging boxes"):
+        wanting = (best < TARGET_MASS) & ~unprovable
         if wanting.any():
-            family = Family(view, safe.only(wanting), events, _shape(shape, view, safe.only(wanting)))
-            price = family.largest()
-            mass = torch.zeros_like(best).masked_scatter(wanting, family.mass(price))
+            boxes = _nested(shape, measure, safe.only(wanting), events)
+            price = boxes.largest()
+            mass = torch.zeros_like(best).masked_scatter(wanting, boxes.mass(price))
             for p in (mass > best).nonzero().squeeze(-1).tolist():
                 place = int(wanting[:p].sum())
-                chosen.radii(view.name, p, family.radius(price, place), shape != "parameter")
+                record.radii(measure.kind, p, boxes.radius(price, place), shape != "parameter")
             best = torch.maximum(best, mass)
-    wanting = best < ENOUGH
-    if wanting.any() and len(laws) * laws[0].dimension <= FEW:
+    wanting = best < TARGET_MASS
+    if wanting.any() and len(laws) * laws[0].dimension <= MAX_PARAMETERS_TO_SPLIT:
         tiles = split_boxes(laws, rule, safe.only(wanting), budget)
         for place, p in enumerate(wanting.nonzero().squeeze(-1).tolist()):
             if tiles.lower[place] > best[p]:
                 best[p] = tiles.lower[place]
-                chosen.tiles(p, tiles.products[place])
-    return Certificate(claim, best, witness=chosen.witness())
+                record.tiles(p, tiles.products[place])
+    return Certificate(claim, best, witness=record.witness())
 
 
 def certify_boxes_locally(
@@ -126,11 +125,16 @@ def _of_clients(own: Sequence[Certificate]) -> Witness | None:
     return Witness(tensors)
 
 
-def _shape(shape: Shape, view: EventView, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
+def _nested(shape: Shape, measure: EventMeasure, safe: Safe, events: MeanBox) -> NestedBoxes:
+    """The boxes of one shape for the properties of `safe`, from the widest down to the mean."""
+    return NestedBoxes(measure, safe, events, _shape(shape, measure, safe))
+
+
+def _shape(shape: Shape, measure: EventMeasure, safe: Safe) -> Float64[Tensor, "p_or_1 d"]:
     """Log costs of widening each parameter, at most 0: one for all, one a layer, one a parameter."""
     if shape == "uniform":
-        return torch.zeros(1, 1, dtype=torch.float64, device=view.laws[0].loc.device)
-    unit = view.rule.image([Box.around(law.loc, law.scale) for law in view.laws])
-    center = view.rule([law.loc for law in view.laws])
+        return torch.zeros(1, 1, dtype=torch.float64, device=measure.laws[0].loc.device)
+    unit = measure.rule.image([Box.around(law.loc, law.scale) for law in measure.laws])
+    center = measure.rule([law.loc for law in measure.laws])
     width = (unit.upper - unit.lower) / 2
     return log_costs(safe.network, center, safe.properties, width, shape == "layer")

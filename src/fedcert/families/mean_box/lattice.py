@@ -26,11 +26,11 @@ from fedcert.numerics.gaussian import log_mass_lower
 from fedcert.numerics.rounding import UNIT_ROUNDOFF, down, exp_down, gamma, log_down, sum_down
 from fedcert.rules import LinearMap
 
-MOST_CLIENTS = 32  # beyond, histograms grow too long
+MAX_CLIENTS = 32  # beyond, histograms grow too long
 CELLS = 32  # m / n: lattice cells between mean and face, for each client
 LEVELS = 64  # radii are rounded down to multiples of 1/64 deviation
 WIDEST = 8.5  # deviations that a histogram spans
-MOST_RATIOS = 16  # different ratios of the clients' deviations that are worth a convolution each
+MAX_RATIOS = 16  # different ratios of the clients' deviations that are worth a convolution each
 RATIO_DIGITS = 6
 LOPSIDED = 1.1  # sum of the ratios, up to which the clients are nearly one alone
 
@@ -55,12 +55,12 @@ class Lattice:
             rule: a linear rule.
             laws: the clients' posteriors.
         """
-        if len(laws) > MOST_CLIENTS:
+        if len(laws) > MAX_CLIENTS:
             return None
         scales = [w.abs() * law.scale for w, law in zip(rule.weights, laws, strict=True)]
         ratio = torch.stack(scales) / rule.pushforward(laws).scale
         kinds, kind = _distinct_columns(ratio.round(decimals=RATIO_DIGITS))
-        if len(kinds) > MOST_RATIOS or not (kinds > 10.0**-RATIO_DIGITS).all():
+        if len(kinds) > MAX_RATIOS or not (kinds > 10.0**-RATIO_DIGITS).all():
             return None
         return cls(kinds, kind)
 
@@ -91,20 +91,6 @@ class Lattice:
             ratios = tuple(self.kinds[which].tolist())
             terms.append(int(count[group]) * _log_probability(value / LEVELS, ratios))
         return sum_down(down(torch.tensor(terms, dtype=torch.float64))).item()
-
-
-def lattice_log_mass(
-    rule: LinearMap, laws: Sequence[DiagonalLaw], radius: Float64[Tensor, "n_w_or_1"]
-) -> float:
-    """The bound of `Lattice.log_mass`; −inf where there is nothing to count.
-
-    Args:
-        rule: a linear rule.
-        laws: the clients' posteriors.
-        radius: r, for each parameter or one for all.
-    """
-    lattice = Lattice.of(rule, laws)
-    return -math.inf if lattice is None else lattice.log_mass(radius)
 
 
 def _distinct_columns(

@@ -8,17 +8,17 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.families.mean_box.lattice import Lattice
-from fedcert.families.mean_box.witness import View
+from fedcert.families.mean_box.witness import MeasureKind
 from fedcert.laws import DiagonalLaw, Law, diagonal_components
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import sum_down
 from fedcert.rules import AggregationRule, LinearMap, LinearRule
 
 
-class EventView(NamedTuple):
+class EventMeasure(NamedTuple):
     """Boxes of some laws, their image under a rule, and how the mass of the event behind it is measured."""
 
-    name: View
+    kind: MeasureKind
     laws: Sequence[DiagonalLaw]
     rule: AggregationRule
     log_mass: Callable[[Float64[Tensor, "u d"]], Float64[Tensor, "u"]]
@@ -28,8 +28,8 @@ class EventView(NamedTuple):
         return self.rule.image([law.central_box(radius) for law in self.laws])
 
 
-def views(laws: Sequence[Law], rule: AggregationRule) -> list[EventView]:
-    """The views that are worth trying: the lattice's, and products where they may be better.
+def measures(laws: Sequence[Law], rule: AggregationRule) -> list[EventMeasure]:
+    """The measures that are worth trying: the lattice's, and products where they may be better.
 
     Args:
         laws: the clients' posteriors, of one component each.
@@ -44,24 +44,24 @@ def views(laws: Sequence[Law], rule: AggregationRule) -> list[EventView]:
     return [_products(laws, rule)]
 
 
-def _products(laws: Sequence[Law], rule: AggregationRule) -> EventView:
+def _products(laws: Sequence[Law], rule: AggregationRule) -> EventMeasure:
     """One box a client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
     gaussians = [diagonal_components(law)[0] for law in laws]
 
     def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
         return sum_down(torch.stack([law.central_log_mass(radius) for law in gaussians], dim=-1))
 
-    return EventView(View.PRODUCT, gaussians, rule, log_mass)
+    return EventMeasure(MeasureKind.PRODUCT, gaussians, rule, log_mass)
 
 
-def _lattice(lattice: Lattice, deployed: DiagonalLaw, rule: str) -> EventView:
+def _lattice(lattice: Lattice, deployed: DiagonalLaw, rule: str) -> EventMeasure:
     """All tuples of lattice cells whose image lies in a box around the deployed mean."""
 
     def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:
         masses = [lattice.log_mass(row) for row in radius]
         return torch.tensor(masses, dtype=torch.float64, device=deployed.loc.device)
 
-    return EventView(View.LATTICE, [deployed], identity(rule, deployed), log_mass)
+    return EventMeasure(MeasureKind.LATTICE, [deployed], identity(rule, deployed), log_mass)
 
 
 def identity(name: str, law: Law) -> LinearRule:

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from fedcert.families.mean_box.events import MeanBox
-from fedcert.families.mean_box.measures import EventView
+from fedcert.families.mean_box.measures import EventMeasure
 from fedcert.numerics.gaussian import log_mass_lower
 from fedcert.numerics.rounding import exp_down
 from fedcert.verify import Safe
@@ -22,17 +22,17 @@ BIN = 0.25  # log cost: parameters that cost about the same, for rough masses
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class NestedBoxes:
     """Boxes ordered by the log price λ: the widest at the lowest price, for each property.
 
     Attributes:
-        view: what the boxes and their masses are made of.
+        measure: what the boxes and their masses are made of.
         safe: the verifier and the properties.
         events: the widest radius and the number of bisection steps.
         log_cost: of widening each parameter, for each property or the same for all.
     """
 
-    view: EventView
+    measure: EventMeasure
     safe: Safe
     events: MeanBox
     log_cost: Float64[Tensor, "p_or_1 d_or_1"]
@@ -64,14 +64,14 @@ class Family:
         radius = self._radii(
             self._lightest(), torch.zeros(1, dtype=torch.int64, device=self.log_cost.device)
         )[0]
-        return ~self.safe(self.view.images(radius / 3)).squeeze(0)
+        return ~self.safe(self.measure.images(radius / 3)).squeeze(0)
 
     def verify(self, log_price: Float64[Tensor, "P"], chosen: Bool[Tensor, "P"]) -> Bool[Tensor, "P"]:
         """Whether the image of each chosen property's box is proven safe for it."""
         proven = torch.zeros_like(chosen)
         for part in self._parts(chosen):
             radius, which = self._radii(log_price, part)
-            images = self.view.images(radius)
+            images = self.measure.images(radius)
             if len(radius) == len(part):
                 proven[part] = self.safe.only(self._mask(part)).pairs(images[which])
                 continue
@@ -85,7 +85,7 @@ class Family:
         mass = torch.zeros_like(log_price)
         for part in self._parts(torch.isfinite(log_price)):
             radius, which = self._radii(log_price, part)
-            mass[part] = exp_down(self.view.log_mass(radius))[which]
+            mass[part] = exp_down(self.measure.log_mass(radius))[which]
         return mass
 
     def radius(self, log_price: Float64[Tensor, "P"], p: int) -> Float64[Tensor, "d"]:
@@ -104,7 +104,7 @@ class Family:
 
     def _parts(self, chosen: Bool[Tensor, "P"]) -> Iterator[Int64[Tensor, " k"]]:
         """The chosen properties in parts whose boxes, of all clients together, fit the memory."""
-        size = max(1, HELD_ELEMENTS // (len(self.view.laws) * self.view.laws[0].dimension))
+        size = max(1, HELD_ELEMENTS // (len(self.measure.laws) * self.measure.laws[0].dimension))
         index = chosen.nonzero().squeeze(-1)
         return iter(index.split(size)) if len(index) else iter(())
 
@@ -119,14 +119,14 @@ class Family:
         """Log costs from 0 down, and how many parameters cost about that, for each property."""
         place = (-self.log_cost / BIN).long()
         rows = [row.bincount(minlength=int(place.max()) + 1) for row in place]
-        counts = torch.stack(rows).double() * (self.view.laws[0].dimension / self.log_cost.shape[-1])
+        counts = torch.stack(rows).double() * (self.measure.laws[0].dimension / self.log_cost.shape[-1])
         return -BIN * torch.arange(counts.shape[-1], dtype=torch.float64, device=place.device), counts
 
     def _rough_log_mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
         """About the log mass of the boxes of all laws at this price: it guides the search, no more."""
         costs, counts = self._bins
         radius = self.events.radii(log_price.unsqueeze(-1) + costs)
-        return (log_mass_lower(-radius, radius) * counts).sum(-1) * len(self.view.laws)
+        return (log_mass_lower(-radius, radius) * counts).sum(-1) * len(self.measure.laws)
 
     def _rough_mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
         return self._rough_log_mass(log_price).exp()

@@ -1,59 +1,29 @@
 """Splitting: tile the clients' boxes ever finer, where a few parameters make that worth while."""
 
-import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import islice
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.certificate import Certificate, Claim, Kind
 from fedcert.families.mean_box.costs import log_costs
 from fedcert.laws import BoxMeasurable, diagonal_components
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
+from fedcert.search import BestFirst
 from fedcert.verify import Safe
 
-BATCH = 64  # products verified in one call, heaviest first
-RADIUS = 6.0  # deviations that the first box spans
+MAX_PRODUCTS_PER_CALL = 64  # products that are verified together, heaviest first
+FIRST_RADIUS = 6.0  # deviations that the first box spans
 
 
-def certify_splitting(
-    laws: Sequence[BoxMeasurable],
-    rule: AggregationRule,
-    safe: Safe,
-    budget: int,
-    events: str,
-    kind: Kind = "transported",
-    track: Tracker = silent,
-) -> Certificate:
-    """L = Σ over accepted products Π_i H_i of Π_i q_i(H_i); the products tile the clients' first boxes.
-
-    A product whose image is not proven safe is cut in two across one coordinate of one client, so the
-    products are disjoint by construction, faces apart. The heaviest comes first, and whenever the search
-    stops its sum is a sound bound. With growing budget it climbs to the probability of what the
-    verifier can prove of single networks.
-
-    Args:
-        laws: q_i, the clients' posteriors.
-        rule: A, the deployed rule.
-        safe: SAFE, the verifier and the properties.
-        budget: the most products verified for a property.
-        events: the name of the family of events.
-        kind: what the certificate claims.
-        track: shows progress.
-    """
-    lower = split_boxes(laws, rule, safe, budget, track).lower
-    return Certificate(Claim(kind, rule.name, events), lower)
-
-
-class Tiles(NamedTuple):
+class ProvenProducts(NamedTuple):
     """Disjoint products of boxes whose images are proven safe, and what they weigh.
 
     Attributes:
@@ -67,8 +37,13 @@ class Tiles(NamedTuple):
 
 def split_boxes(
     laws: Sequence[BoxMeasurable], rule: AggregationRule, safe: Safe, budget: int, track: Tracker = silent
-) -> Tiles:
-    """The products that `certify_splitting` adds up.
+) -> ProvenProducts:
+    """L = Σ over accepted products Π_i H_i of Π_i q_i(H_i); the products tile the clients' first boxes.
+
+    A product whose image is not proven safe is cut in two across one coordinate of one client, so the
+    products are disjoint by construction, faces apart. The heaviest comes first, and whenever the search
+    stops its sum is a sound bound. With growing budget it climbs to the probability of what the
+    verifier can prove of single networks.
 
     Args:
         laws: q_i, the clients' posteriors.
@@ -84,7 +59,14 @@ def split_boxes(
     for p in track(range(total), "splitting boxes", total):
         lower[p], accepted = _Tiling(laws, rule, safe.only(index == p)).run(budget)
         products.append(accepted)
-    return Tiles(lower, products)
+    return ProvenProducts(lower, products)
+
+
+class _Product(NamedTuple):
+    """A product of boxes, one for each client, and about what it weighs."""
+
+    box: Box
+    mass: float
 
 
 @dataclass(frozen=True)
@@ -104,23 +86,20 @@ class _Tiling:
             torch.ones_like(self.laws[0].loc),
             by_layer=False,
         )[0].exp()
-        number = count()  # settles ties, since boxes have no order
-        first = [_span(law) for law in self.laws]
-        frontier = [(-1.0, next(number), Box.stack(first))]
-        bound, calls = Enclosure.exactly(0.0), 0
+        first = _Product(Box.stack([_span(law) for law in self.laws]), 1.0)
+        frontier = BestFirst(lambda product: -product.mass, first)
+        bound, left = Enclosure.exactly(0.0), budget
         accepted: list[Box] = []
-        while frontier and calls < budget:
-            nodes = [heapq.heappop(frontier)[2] for _ in range(min(BATCH, budget - calls, len(frontier)))]
-            calls += len(nodes)
+        while nodes := [node.box for node in islice(frontier, min(MAX_PRODUCTS_PER_CALL, left))]:
+            left -= len(nodes)
             images = [self.rule.image([node[i] for i in range(len(self.laws))]) for node in nodes]
             for node, proven in zip(nodes, self.safe(Box.stack(images))[:, 0].tolist(), strict=True):
                 if proven:
                     bound = (bound + self.mass(node)).clamp(least=0.0)
                     accepted.append(node)
                     continue
-                for half in _halves(node, weight):
-                    if (mass := self.mass(half).lower.item()) > 0:
-                        heapq.heappush(frontier, (-mass, next(number), half))
+                halves = [_Product(half, self.mass(half).lower.item()) for half in _halves(node, weight)]
+                frontier.add(*(half for half in halves if half.mass > 0))
         return bound.lower.item(), accepted
 
     def mass(self, node: Box) -> Enclosure:
@@ -131,7 +110,7 @@ class _Tiling:
 
 def _span(law: BoxMeasurable) -> Box:
     """The smallest box around all components' boxes of six deviations."""
-    boxes = Box.stack([Box.around(part.loc, RADIUS * part.scale) for part in diagonal_components(law)])
+    boxes = Box.stack([Box.around(part.loc, FIRST_RADIUS * part.scale) for part in diagonal_components(law)])
     return Box(boxes.lower.amin(0), boxes.upper.amax(0))
 
 

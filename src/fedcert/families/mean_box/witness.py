@@ -14,7 +14,7 @@ from fedcert.numerics.box import Box
 from fedcert.witness import Witness
 
 
-class View(IntEnum):
+class MeasureKind(IntEnum):
     """What the mass of a property's event is made of."""
 
     NOTHING = 0
@@ -23,29 +23,31 @@ class View(IntEnum):
     TILES = 3
 
 
-class Chosen:
+class BoxWitnessBuilder:
     """Collects what `certify_boxes` settles on; a later choice for a property replaces the earlier one."""
 
     def __init__(self, network: Network, properties: int, laws: int) -> None:
         sizes = [math.prod(shape) for layer in network.layers for shape in layer.shapes]
         self.starts = [0, *accumulate(sizes)][:-1]
         self.shape = (laws, sum(sizes))
-        self.view = torch.zeros(properties, dtype=torch.uint8)
+        self.kind = torch.zeros(properties, dtype=torch.uint8)
         self.tensor = torch.zeros(properties, len(sizes), dtype=torch.float16)
         self.parameter: dict[int, Tensor] = {}
         self.products: dict[int, list[Box]] = {}
 
-    def radii(self, view: View, p: int, radius: Float64[Tensor, "n_w_or_1"], one_a_tensor: bool) -> None:
+    def radii(
+        self, kind: MeasureKind, p: int, radius: Float64[Tensor, "n_w_or_1"], one_a_tensor: bool
+    ) -> None:
         """Property p has a mean-centred box with these radii, which are numbers of half precision.
 
         Args:
-            view: how its mass is counted.
+            kind: how its mass is counted.
             p: the property.
             radius: one a parameter, or one for all.
             one_a_tensor: whether all parameters of one tensor share their radius.
         """
         own = radius.cpu().to(torch.float16).expand(self.shape[1])
-        self.view[p] = int(view)
+        self.kind[p] = int(kind)
         self.parameter.pop(p, None)
         if one_a_tensor:
             self.tensor[p] = own[self.starts]
@@ -54,20 +56,20 @@ class Chosen:
 
     def tiles(self, p: int, products: list[Box]) -> None:
         """Property p has disjoint products of boxes, one box a law."""
-        self.view[p] = int(View.TILES)
+        self.kind[p] = int(MeasureKind.TILES)
         self.tensor[p] = 0
         self.parameter.pop(p, None)
         self.products[p] = products
 
     def witness(self) -> Witness:
         """The tensors that docs/certificate-format.md describes."""
-        row = torch.full((len(self.view),), -1, dtype=torch.int32)
+        row = torch.full((len(self.kind),), -1, dtype=torch.int32)
         for place, p in enumerate(self.parameter):
             row[p] = place
             self.tensor[p] = 0
         tiles = [(p, box) for p, boxes in self.products.items() for box in boxes]
         return Witness({
-            "view": self.view,
+            "view": self.kind,
             "radius.tensor": self.tensor,
             "radius.row": row,
             "radius.parameter": _stack(list(self.parameter.values()), self.shape[1:], torch.float16),

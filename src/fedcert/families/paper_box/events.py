@@ -17,7 +17,7 @@ from fedcert.progress import Tracker, silent
 from fedcert.verify import Safe
 
 LEVELS = 2**15  # of |s| that masses are estimated with
-ROOM = 1e-3  # deviations: far more than single precision loses
+ROUNDING_ALLOWANCE = 1e-3  # deviations: far more than single precision loses
 FARTHEST = 8.0  # the largest |s| that is told apart
 
 
@@ -108,7 +108,9 @@ class SampledBoxes:
         centre, which = divmod(k, len(self.gammas))
         distance = torch.cdist(self.standardised, self.standardised[centre].unsqueeze(0), p=math.inf)
         gamma = torch.tensor(self.gammas, device=distance.device)
-        return (distance * (1 + ROOM) + ROOM < gamma + self.gammas[which]).flatten()
+        return (
+            distance * (1 + ROUNDING_ALLOWANCE) + ROUNDING_ALLOWANCE < gamma + self.gammas[which]
+        ).flatten()
 
     def worth_proving(self, safe: Safe) -> Bool[Tensor, "P N_gammas"]:
         """Which candidates a monotone verifier may prove for which property.

@@ -51,28 +51,29 @@ def certify_transported(
     for selected, indices in track(_collections(cells, len(safe.properties)), "transporting cells"):
         masses = [own.log_mass[i] for own, i in zip(cells, indices, strict=True)]
         tuples = distinct(islice(search([m.tolist() for m in masses]), budget), [len(m) for m in masses])
-        batch = max(1, BATCH_ELEMENTS // cells[0].boxes.shape[-1])
-        for ranks in batched(tuples, batch):
-            chosen = torch.tensor(ranks, device=total.device).unbind(-1)
-            places = [i[k] for i, k in zip(indices, chosen, strict=True)]
+        for batch in batched(tuples, max(1, BATCH_ELEMENTS // cells[0].boxes.shape[-1])):
+            ranks = torch.tensor(batch, device=total.device).unbind(-1)
+            places = [i[k] for i, k in zip(indices, ranks, strict=True)]
             image = rule.image([own.boxes[k] for own, k in zip(cells, places, strict=True)])
             proven = safe.only(selected)(image)
-            claimed = torch.stack([m[k] for m, k in zip(masses, chosen, strict=True)], dim=-1)
+            claimed = torch.stack([m[k] for m, k in zip(masses, ranks, strict=True)], dim=-1)
             mass = Enclosure.between(claimed, claimed).sum().exp()
             gained = mass.where(proven.mT, 0.0).sum() + total[selected]
             total[selected] = gained.lower.clamp(min=0.0)
             useful = proven.any(-1)
             tuples_found.append(torch.stack(places, dim=-1)[useful].int())
-            accepted.append(_spread(proven[useful], selected))
+            accepted.append(_on_all_properties(proven[useful], selected))
     witness = Witness({"tuples": torch.cat(tuples_found), "accepted": torch.cat(accepted)})
     return Certificate(Claim("transported", rule.name, events), total.clamp(max=1.0), witness=witness)
 
 
-def _spread(proven: Bool[Tensor, "T selected"], selected: Bool[Tensor, "P"]) -> Bool[Tensor, "T P"]:
-    """Verdicts on some properties as verdicts on all."""
-    spread = torch.zeros(len(proven), len(selected), dtype=torch.bool, device=proven.device)
-    spread[:, selected] = proven
-    return spread
+def _on_all_properties(
+    proven: Bool[Tensor, "T selected"], selected: Bool[Tensor, "P"]
+) -> Bool[Tensor, "T P"]:
+    """Verdicts on the selected properties as verdicts on all; nothing is proven of the others."""
+    verdicts = torch.zeros(len(proven), len(selected), dtype=torch.bool, device=proven.device)
+    verdicts[:, selected] = proven
+    return verdicts
 
 
 def _collections(

@@ -9,11 +9,10 @@ laws that lie between its components holds for each of them, so that
 for any nodes that are disjoint and cover all tuples.
 """
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from math import prod
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float64
@@ -24,21 +23,21 @@ from fedcert.families.projected.choices import Choices
 from fedcert.laws import DiagonalGaussian, DiagonalLaw, GaussianMixture, Law, diagonal_components
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import up
+from fedcert.search import BestFirst, IndexProduct
 from fedcert.witness import Witness
 
-TUPLES = 256
+MAX_BOUNDS = 256
 """Bounds that are tried for mixture laws, the heaviest tuples first."""
-NEAR = 0.1  # deviations that the means of a hull may differ by, for its bound to be worth trying
-ALIKE = 1e-4  # relative difference of its deviations
+MAX_MEAN_DISTANCE = 0.1  # deviations that the means of a hull may differ by, for its bound to be worth trying
+MAX_SCALE_DIFFERENCE = 1e-4  # relative difference of its deviations
 
-Sets = tuple[tuple[int, ...], ...]
 Interval = tuple[Float64[Tensor, "P"], Float64[Tensor, "P"]]
 Bound = Callable[[Sequence[DiagonalLaw]], Interval]
-Chosen = Callable[[Sequence[DiagonalLaw]], tuple[Interval, Choices]]
+BoundWithChoices = Callable[[Sequence[DiagonalLaw]], tuple[Interval, Choices]]
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixtureBounds:
     """The bounds of a mixture, and how many bounds of Gaussian laws they took.
 
     Attributes:
@@ -52,7 +51,9 @@ class Mixed:
     calls: int
 
 
-def bounded(laws: Sequence[Law], bound: Chosen, budget: int, good: float) -> tuple[Interval, Witness | None]:
+def bounds_and_witness(
+    laws: Sequence[Law], bound: BoundWithChoices, budget: int, good: float
+) -> tuple[Interval, Witness | None]:
     """The bounds of Gaussian laws with the witness of their choices, or of mixtures, which have none.
 
     Args:
@@ -66,11 +67,18 @@ def bounded(laws: Sequence[Law], bound: Chosen, budget: int, good: float) -> tup
     if all(len(law.components) == 1 for law in laws):
         found, choices = bound([diagonal_components(law)[0] for law in laws])
         return found, Witness(choices)
-    mixture = mixed(laws, lambda components: bound(components)[0], budget, good)
+    mixture = mixture_bounds(laws, lambda components: bound(components)[0], budget, good)
     return (mixture.lower, mixture.upper), None
 
 
-def mixed(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> Mixed:
+class _Node(NamedTuple):
+    """Tuples of components, and the bounds that are known of all of them."""
+
+    tuples: IndexProduct
+    known: Interval | None
+
+
+def mixture_bounds(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> MixtureBounds:
     """Bounds of the probability of safety for a mixture of tuples, the node of the heaviest tuple first.
 
     A node whose components are close to each other is bounded as a whole; where that leaves more than `good`
@@ -84,31 +92,28 @@ def mixed(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> Mixed:
         good: 1 − L that needs no splitting.
     """
     shares = [weights_of(law) for law in laws]
-    number, calls = count(), 0  # the number settles ties
 
-    def entry(node: Sets, known: Interval | None) -> tuple[float, int, int, Sets, Interval | None]:
-        heaviest = prod(
-            own.lower[list(chosen)].max().item() for own, chosen in zip(shares, node, strict=True)
-        )
-        return -heaviest, prod(map(len, node)), next(number), node, known
+    def key(node: _Node) -> tuple[float, int]:
+        chosen = zip(shares, node.tuples, strict=True)
+        return -prod(own.lower[list(k)].max().item() for own, k in chosen), prod(map(len, node.tuples))
 
-    frontier = [entry(tuple(tuple(range(len(law.components))) for law in laws), None)]
-    settled: list[tuple[Sets, Interval | None]] = []
+    everything = tuple(tuple(range(len(law.components))) for law in laws)
+    frontier, calls = BestFirst(key, _Node(everything, None)), 0
+    settled: list[_Node] = []
     while frontier and calls < budget:
-        *_, node, known = heapq.heappop(frontier)
-        hulls = [_hull(law, chosen) for law, chosen in zip(laws, node, strict=True)]
+        tuples, known = next(frontier)
+        hulls = [_hull(law, chosen) for law, chosen in zip(laws, tuples, strict=True)]
         if all(hull is not None for hull in hulls):
             known = _tighter(known, bound([hull for hull in hulls if hull is not None]))
             calls += 1
-            if max(map(len, node)) == 1 or (known[0] >= 1 - good).all():
-                settled.append((node, known))
+            if max(map(len, tuples)) == 1 or (known[0] >= 1 - good).all():
+                settled.append(_Node(tuples, known))
                 continue
-        for half in _halves(laws, node):
-            heapq.heappush(frontier, entry(half, known))
-    settled += [(node, known) for *_, node, known in frontier]
-    if len(settled) == 1 and settled[0][1] is not None:  # one node of all tuples
-        return Mixed(*settled[0][1], calls)
-    return _sum([(weight_of(shares, node), known) for node, known in settled], calls)
+        frontier.add(*(_Node(half, known) for half in _halves(laws, tuples)))
+    settled += frontier.waiting
+    if len(settled) == 1 and settled[0].known is not None:  # one node of all tuples
+        return MixtureBounds(*settled[0].known, calls)
+    return _sum([(weight_of(shares, node.tuples), node.known) for node in settled], calls)
 
 
 def _tighter(known: Interval | None, found: Interval) -> Interval:
@@ -118,14 +123,14 @@ def _tighter(known: Interval | None, found: Interval) -> Interval:
     return torch.maximum(known[0], found[0]), torch.minimum(known[1], found[1])
 
 
-def _sum(nodes: Sequence[tuple[Enclosure, Interval | None]], calls: int) -> Mixed:
+def _sum(nodes: Sequence[tuple[Enclosure, Interval | None]], calls: int) -> MixtureBounds:
     """Σ π L and Σ π U; nodes of which nothing is known count 0 and fully."""
     bounded = [(weight, known) for weight, known in nodes if known is not None]
     weights = Enclosure.stack([weight for weight, _ in bounded]).clamp(least=0.0)
     lowers, uppers = (torch.stack([known[side] for _, known in bounded], dim=-1) for side in (0, 1))
     left_out = (1 - weights.sum()).clamp(least=0.0)
     lower = (weights * lowers).sum().lower.clamp(0.0, 1.0)
-    return Mixed(lower, ((weights * uppers).sum() + left_out).upper.clamp(0.0, 1.0), calls)
+    return MixtureBounds(lower, ((weights * uppers).sum() + left_out).upper.clamp(0.0, 1.0), calls)
 
 
 def weights_of(law: Law) -> Enclosure:
@@ -138,7 +143,7 @@ def weights_of(law: Law) -> Enclosure:
     return (weights / weights.sum()).clamp(0.0, 1.0)
 
 
-def weight_of(shares: Sequence[Enclosure], node: Sets) -> Enclosure:
+def weight_of(shares: Sequence[Enclosure], node: IndexProduct) -> Enclosure:
     """Π_i Σ_{k ∈ S_i} π_{i,k}; a client's sum over all its components is exactly 1."""
     weight = Enclosure.exactly(1.0)
     for own, chosen in zip(shares, node, strict=True):
@@ -156,8 +161,8 @@ def _hull(law: Law, chosen: Sequence[int]) -> DiagonalLaw | None:
     if any(part.loc_error is not None or part.scale_error for part in parts):
         return None  # laws that stand for several are bounded one by one
     first = parts[0]
-    near = all(((part.loc - first.loc).abs() <= NEAR * first.scale).all() for part in parts)
-    alike = all(((part.scale / first.scale - 1).abs() <= ALIKE).all() for part in parts)
+    near = all(((part.loc - first.loc).abs() <= MAX_MEAN_DISTANCE * first.scale).all() for part in parts)
+    alike = all(((part.scale / first.scale - 1).abs() <= MAX_SCALE_DIFFERENCE).all() for part in parts)
     return enclosing(parts) if near and alike else None
 
 
@@ -177,7 +182,7 @@ def enclosing(laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
     return DiagonalGaussian(loc, scale, loc_error, ratio.max().item())
 
 
-def _halves(laws: Sequence[Law], node: Sets) -> tuple[Sets, Sets]:
+def _halves(laws: Sequence[Law], node: IndexProduct) -> tuple[IndexProduct, IndexProduct]:
     """The node cut in two at the client whose components are farthest apart, in deviations."""
     spread = {i: _farthest(laws[i], chosen) for i, chosen in enumerate(node) if len(chosen) > 1}
     client = max(spread, key=lambda i: spread[i][0])

@@ -17,7 +17,7 @@ from fedcert.families.projected.choices import (
     least_chained_violation,
     prefixed,
 )
-from fedcert.families.projected.components import TUPLES, Interval, bounded
+from fedcert.families.projected.components import MAX_BOUNDS, Interval, bounds_and_witness
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
 from fedcert.laws import DiagonalLaw, GaussianLaw, Law
@@ -39,7 +39,7 @@ def certify_projected_directly(
     rule: GaussianRule,
     network: Network,
     properties: Properties,
-    budget: int = TUPLES,
+    budget: int = MAX_BOUNDS,
     attack: ProjectedGradient | None = None,
     track: Tracker = silent,
 ) -> Certificate:
@@ -67,7 +67,7 @@ def certify_projected_directly(
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
-    (lower, upper), witness = bounded(laws, bound, budget, GOOD_ENOUGH)
+    (lower, upper), witness = bounds_and_witness(laws, bound, budget, GOOD_ENOUGH)
     return Certificate(Claim("direct", rule.name, EVENTS), lower, upper, witness)
 
 
@@ -95,7 +95,8 @@ def certify_projected_locally(
         return (lower, torch.ones_like(lower)), choices
 
     clients = [
-        bounded([law], bound, TUPLES, GOOD_ENOUGH) for law in track(laws, "certifying clients", len(laws))
+        bounds_and_witness([law], bound, MAX_BOUNDS, GOOD_ENOUGH)
+        for law in track(laws, "certifying clients", len(laws))
     ]
     own = torch.stack([lower for (lower, _), _ in clients], dim=-1)
     mean = Enclosure.exactly(own).mean().lower.clamp(min=0.0)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from fedcert.certificate import Certificate, Kind
 from fedcert.errors import ShapeMismatch
 from fedcert.families.problem import Problem
-from fedcert.families.projected.components import TUPLES
+from fedcert.families.projected.components import MAX_BOUNDS
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
 from fedcert.families.projected.tails import Cells, Projections
 from fedcert.families.projected.transported import certify_projected
@@ -27,7 +27,7 @@ class ProjectedFamily:
 
     name: ClassVar[str] = "projected"
 
-    tuples: int = TUPLES
+    tuples: int = MAX_BOUNDS
     projections: Projections = field(default_factory=Cells)
     attack: ProjectedGradient = field(default_factory=ProjectedGradient)
 

@@ -8,7 +8,7 @@ from fedcert.certificate import Certificate, Claim
 from fedcert.errors import ShapeMismatch
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import Choices, least_chained_violation
-from fedcert.families.projected.components import TUPLES, Interval, bounded
+from fedcert.families.projected.components import MAX_BOUNDS, Interval, bounds_and_witness
 from fedcert.families.projected.direct import EVENTS, complement
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import GOOD_ENOUGH
@@ -29,7 +29,7 @@ def certify_projected(
     network: Network,
     properties: Properties,
     projections: Projections | None = None,
-    budget: int = TUPLES,
+    budget: int = MAX_BOUNDS,
     track: Tracker = silent,
 ) -> Certificate:
     """L ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) from events of the clients' own laws, for each property.
@@ -65,7 +65,7 @@ def certify_projected(
         cells = torch.tensor([projections.cells], dtype=torch.int32)
         return (lower, torch.ones_like(lower)), {"cells": cells, **choices}
 
-    (lower, _), witness = bounded(laws, bound, budget, GOOD_ENOUGH)
+    (lower, _), witness = bounds_and_witness(laws, bound, budget, GOOD_ENOUGH)
     return Certificate(Claim("transported", rule.name, EVENTS), lower, None, witness)
 
 
