@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Box": "numerics.box",
     "Certificate": "certificate",
+    "Certification": "api.result",
     "Claim": "certificate",
     "DiagonalGaussian": "laws",
     "Estimate": "certificate",
@@ -20,16 +21,21 @@ _HOME = {
     "Message": "wire.message",
     "Network": "model.network",
     "PaperBox": "families.paper_box.events",
+    "Problem": "families.problem",
     "Properties": "model.properties",
     "Safe": "verify",
     "TrimmedMean": "rules",
     "Verifier": "verify",
-    "certify_projected": "families.projected.transported",
-    "certify_projected_directly": "families.projected.direct",
+    "certify": "api.certify",
+    "certify_classification": "api.certify",
     "client": "federation.client",
     "from_torch": "model.from_torch",
     "linf_robustness": "model.properties",
     "mlp": "model.network",
+    "register_family": "families.registry",
+    "register_law": "laws.registry",
+    "register_layer": "model.layers.registry",
+    "register_rule": "rules",
     "server": "federation.server",
     "stream": "randomness",
 }
@@ -37,19 +43,24 @@ _HOME = {
 __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
+    from fedcert.api.certify import certify as certify
+    from fedcert.api.certify import certify_classification as certify_classification
+    from fedcert.api.result import Certification as Certification
     from fedcert.certificate import Certificate as Certificate
     from fedcert.certificate import Claim as Claim
     from fedcert.certificate import Estimate as Estimate
     from fedcert.errors import FedcertError as FedcertError
     from fedcert.families.paper_box.events import PaperBox as PaperBox
-    from fedcert.families.projected.direct import certify_projected_directly as certify_projected_directly
-    from fedcert.families.projected.transported import certify_projected as certify_projected
+    from fedcert.families.problem import Problem as Problem
+    from fedcert.families.registry import register_family as register_family
     from fedcert.federation.client import client as client
     from fedcert.federation.server import server as server
     from fedcert.laws import DiagonalGaussian as DiagonalGaussian
     from fedcert.laws import GaussianMixture as GaussianMixture
     from fedcert.laws import Law as Law
+    from fedcert.laws.registry import register_law as register_law
     from fedcert.model.from_torch import from_torch as from_torch
+    from fedcert.model.layers.registry import register_layer as register_layer
     from fedcert.model.network import Network as Network
     from fedcert.model.network import mlp as mlp
     from fedcert.model.properties import Properties as Properties
@@ -58,6 +69,7 @@ if TYPE_CHECKING:
     from fedcert.randomness import stream as stream
     from fedcert.rules import LinearRule as LinearRule
     from fedcert.rules import TrimmedMean as TrimmedMean
+    from fedcert.rules import register_rule as register_rule
     from fedcert.verify import Safe as Safe
     from fedcert.verify import Verifier as Verifier
     from fedcert.verify.interval import IntervalVerifier as IntervalVerifier
@@ -70,3 +82,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fedcert' has no attribute {name!r}")
     return getattr(import_module(f"fedcert.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, for tab completion."""
+    return sorted(__all__)

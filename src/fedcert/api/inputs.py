@@ -11,6 +11,7 @@ from fedcert.errors import InvalidLaw, InvalidMessage
 from fedcert.laws import DiagonalGaussian, Law, diagonal_components
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import Network
+from fedcert.numerics.convert import as_double
 from fedcert.rules import AggregationRule, RuleContext, build_rule
 from fedcert.rules.builders import WeightsName
 from fedcert.wire.message import Message
@@ -18,12 +19,15 @@ from fedcert.wire.message import Message
 Posterior = Law | Message | str | PathLike[str] | tuple[Any, Any]
 """A law, a message or the path of one, or a pair of arrays: means and deviations of all parameters."""
 
+Posteriors = Sequence[Posterior] | str | PathLike[str]
+"""One posterior a client, or the path of a folder of messages."""
 
-def as_laws(posteriors: Sequence[Posterior]) -> list[Law | Message]:
+
+def as_laws(posteriors: Posteriors) -> list[Law | Message]:
     """The clients' laws or messages, from whatever states them; a folder holds the messages of all clients.
 
     Args:
-        posteriors: one a client.
+        posteriors: one a client, or a folder.
     """
     if isinstance(posteriors, str | PathLike):
         return _messages(Path(posteriors))
@@ -51,7 +55,8 @@ def _law(client: int, posterior: Posterior) -> Law | Message:
             f"posterior {client} is a {type(posterior).__name__}: give a law, a message, the path of a"
             " message, or a pair of arrays (means, deviations)"
         ) from error
-    return DiagonalGaussian(loc, scale)
+    what = f"the means and deviations of posterior {client}"
+    return DiagonalGaussian(as_double(what, loc), as_double(what, scale))
 
 
 def as_network(model: Network | nn.Module) -> Network:

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.errors import DataError, InvalidProperty, ShapeMismatch
 from fedcert.model.network import Network
 from fedcert.numerics.box import Box
-from fedcert.numerics.convert import doubled
+from fedcert.numerics.convert import Numbers, as_double, as_whole, doubled
 from fedcert.numerics.rounding import down, up
 
 
@@ -58,8 +58,8 @@ class Properties:
 
 
 def linf_robustness(
-    x: Float[Tensor, "P p"],
-    label: Int[Tensor, "P"],
+    x: Numbers,
+    label: Numbers,
     epsilon: float,
     margin: float = 0.0,
     classes: int = 10,
@@ -70,7 +70,7 @@ def linf_robustness(
     The region is rounded outward, so it holds every real x' of the ball, and then cut to the domain.
 
     Args:
-        x: reference inputs, inside the domain.
+        x: reference inputs, one a row, inside the domain; a tensor, an array or lists of numbers.
         label: c, the class of each input.
         epsilon: ε ≥ 0, the input radius.
         margin: δ, the logit margin.
@@ -78,18 +78,17 @@ def linf_robustness(
         domain: the smallest and largest value of an input coordinate.
     """
     low, high = domain
+    x, label = as_double("inputs x", x), as_whole("labels", label)
+    if x.dim() != 2 or label.shape != x.shape[:1]:
+        raise ShapeMismatch(f"inputs of shape {tuple(x.shape)} and labels of shape {tuple(label.shape)}")
     if not (epsilon >= 0 and epsilon < float("inf")):
         raise InvalidProperty(f"epsilon must be a finite number ≥ 0, not {epsilon}")
     if not abs(margin) < float("inf"):
         raise InvalidProperty(f"margin must be a finite number, not {margin}")
     if not ((x >= low) & (x <= high)).all():
         raise InvalidProperty(f"inputs must lie in [{low}, {high}]: rescale them, or pass `domain`")
-    if label.dtype == torch.bool or label.dtype.is_floating_point:
-        raise InvalidProperty(f"labels must be integers, not {label.dtype}")
-    label = label.long()
     if not ((label >= 0) & (label < classes)).all():
         raise InvalidProperty(f"labels must lie in 0 … {classes - 1}: check `classes`")
-    x = x.to(torch.float64)
     region = Box(down(x - epsilon).clamp(min=low), up(x + epsilon).clamp(max=high))
     unit = torch.eye(classes, dtype=torch.float64, device=x.device)
     others = torch.stack([

@@ -8,11 +8,13 @@ from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
 
+Numbers = Any
+"""A tensor, a numpy array, or lists of numbers."""
 EXACT_AS_DOUBLE = {torch.float64, torch.float32, torch.float16, torch.bfloat16}
 LARGEST_EXACT_INTEGER = 2**53
 
 
-def as_double(what: str, numbers: Any) -> Tensor:
+def as_double(what: str, numbers: Numbers) -> Tensor:
     """The same real numbers as a detached tensor of double precision; what would be rounded raises.
 
     Args:
@@ -22,19 +24,42 @@ def as_double(what: str, numbers: Any) -> Tensor:
     >>> as_double("weights", np.array([0.5, 1.0], dtype=np.float32))
     tensor([0.5000, 1.0000], dtype=torch.float64)
     """
-    if isinstance(numbers, Tensor):
-        tensor = numbers.detach()
-    else:
-        try:
-            tensor = torch.from_numpy(np.array(numbers))
-        except (TypeError, ValueError) as error:
-            raise ShapeMismatch(f"{what}: no numbers of a type that is known here ({error})") from error
+    tensor = _tensor(what, numbers)
     if tensor.dtype in EXACT_AS_DOUBLE:
         return tensor.double()
-    whole = not (tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool)
-    if whole and bool((tensor.long().abs() <= LARGEST_EXACT_INTEGER).all()):
+    if _is_whole(tensor) and bool((tensor.long().abs() <= LARGEST_EXACT_INTEGER).all()):
         return tensor.double()
     raise ShapeMismatch(f"{what}: {tensor.dtype} has no exact value in double precision: convert it first")
+
+
+def as_whole(what: str, numbers: Numbers) -> Tensor:
+    """The same whole numbers as a tensor of 64-bit integers; numbers of any other type raise.
+
+    Args:
+        what: what the numbers are, for the error.
+        numbers: a tensor, a numpy array, or lists of numbers.
+
+    >>> as_whole("labels", [3, 1])
+    tensor([3, 1])
+    """
+    tensor = _tensor(what, numbers)
+    if not _is_whole(tensor):
+        raise ShapeMismatch(f"{what} must be integers, not {tensor.dtype}")
+    return tensor.long()
+
+
+def _tensor(what: str, numbers: Numbers) -> Tensor:
+    """Numbers of any type as a detached tensor."""
+    if isinstance(numbers, Tensor):
+        return numbers.detach()
+    try:
+        return torch.from_numpy(np.array(numbers))
+    except (TypeError, ValueError) as error:
+        raise ShapeMismatch(f"{what}: no numbers of a type that is known here ({error})") from error
+
+
+def _is_whole(tensor: Tensor) -> bool:
+    return not (tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool)
 
 
 def doubled(instance: object, what: str, *fields: str) -> None:
