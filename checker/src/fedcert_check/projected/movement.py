@@ -7,8 +7,8 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import Balls, size, zeros
-from fedcert_check.document import Array
 from fedcert_check.projected.layers import RandomLayer, greatest, root, times, where
+from fedcert_check.validation import Array
 
 
 @dataclass(frozen=True)
