@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -16,34 +16,6 @@ from fedcert_check.validation import Array, natural, plain_name, require, requir
 MAX_CLIENTS = 10_000
 AVERAGES = ("fedavg", "pog", "weighted-average")
 TRIMMED = ("median", "trimmed-mean")
-
-
-@runtime_checkable
-class Rule(Protocol):
-    """How the clients' parameters Θ_1, …, Θ_n become those of the deployed model."""
-
-    @property
-    def name(self) -> str:
-        """A label; what the rule does, its type and its numbers say."""
-        ...
-
-    @property
-    def clients(self) -> int:
-        """The number n of clients."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the rule's arrays."""
-        ...
-
-    def image(self, boxes: Sequence[Interval]) -> Interval:
-        """A box that contains A(H_1 × … × H_n), exact but for outward rounding at 128 bits."""
-        ...
-
-    def deployed(self, laws: Sequence[DiagonalGaussian]) -> Gaussian:
-        """The law of the deployed parameters; raises if the rule deploys no Gaussian."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -180,6 +152,9 @@ class TrimmedMean:
         raise InvalidCertificate(_no_gaussian(self))
 
 
+Rule = LinearRule | TrimmedMean
+"""How the clients' parameters Θ_1, …, Θ_n become those of the deployed model."""
+
 Read = Callable[[dict[str, Any], Mapping[str, Array], int], Rule]
 RULES: Registry[Read] = Registry("rule type", {"linear": LinearRule.read, "trimmed-mean": TrimmedMean.read})
 """How a rule is read from its description, the certificate's tensors and n_w, by its type."""
@@ -207,5 +182,5 @@ def linear(rule: Rule) -> LinearRule:
     return rule
 
 
-def _no_gaussian(rule: Rule) -> str:
+def _no_gaussian(rule: TrimmedMean) -> str:
     return f"the rule {rule.name} deploys no Gaussian law: no such claim can be made"
