@@ -72,7 +72,7 @@ def _parse(
     claim: dict[str, Any], arrays: dict[str, Array], messages: Path, budget: ReadingBudget
 ) -> Document:
     require_fields(claim, FIELDS, "the claim")
-    require(claim["kind"] in KINDS, f"a claim of the kind {quoted(claim['kind'])}, not of {', '.join(KINDS)}")
+    require(claim["kind"] in KINDS, f"a claim of kind {quoted(claim['kind'])}, not {', '.join(KINDS)}")
     plain_name(claim["events"], "the family of events")
     witness = _contents(claim, arrays)
     network = Network.read(claim["network"])

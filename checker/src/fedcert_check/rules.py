@@ -67,7 +67,11 @@ class LinearRule:
         return self.weights.nbytes + (0 if self.offset is None else self.offset.nbytes)
 
     def start(self, dimension: int) -> Balls:
-        """The offset v, for so many parameters."""
+        """The offset v.
+
+        Args:
+            dimension: n_w.
+        """
         return zeros(dimension) if self.offset is None else exact(self.offset)
 
     def image(self, boxes: Sequence[Interval]) -> Interval:

@@ -114,7 +114,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _size(file: BinaryIO, most: int) -> int:
-    """The size of a regular file of at most so many bytes; any other raises."""
+    """The size of a regular file; one that is larger than `most` bytes, or not a regular file, raises."""
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableFile("not a regular file")

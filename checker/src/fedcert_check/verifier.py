@@ -141,7 +141,7 @@ def linear_margins(
     """Lower bounds of C f(x) + d from lines carried back to the input.
 
     Args:
-        layers: the affine layers, with a ReLU between any two.
+        layers: the linear layers, with a ReLU between any two.
         x: the region.
         C: the constraints.
         d: their offsets.

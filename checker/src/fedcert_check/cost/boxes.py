@@ -100,9 +100,9 @@ def lattice(document: Document, choices: Sequence[Choice], jobs: int) -> Cost:
 
 
 def _coefficients(levels: Array, clients: int, kinds: int, most: int) -> float:
-    """Of the polynomials of these radii, ascending, for all kinds of shares but at most so many polynomials.
+    """The number of coefficients of the polynomials of these radii (ascending), for all kinds of shares.
 
-    The shares of n clients sum to √n at most.
+    The shares of n clients sum to √n at most, and there are at most `most` polynomials.
     """
     lengths = 2 * (
         CELLS_PER_CLIENT * SPANNED_DEVIATIONS * LEVELS_PER_DEVIATION * clients**1.5 / levels + clients

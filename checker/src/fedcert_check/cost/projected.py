@@ -115,7 +115,7 @@ def chained_seconds(sizes: Widths, constraints: int, clients: int, cells: int) -
 
 
 def carried_seconds(sizes: Widths, rows: Rows, clients: int) -> float:
-    """Rows carried back, with the deviations of so many clients' shares beside them."""
+    """Seconds of carrying rows back, with the deviations of the clients' shares beside them."""
     number, seconds = rows.number, 0.0
     for place in range(1, rows.depth + 1):
         before, here, after = sizes[place - 1 : place + 2]

@@ -75,7 +75,7 @@ def lower_tail(row: Row, centre: arb, spread: arb, terms: int) -> arb:
         row: Y.
         centre: the mean of Y, roughly.
         spread: its deviation > 0, roughly; both are exact numbers that only choose the step.
-        terms: how many are added up; what is left out is charged.
+        terms: number of terms that are added up; what is left out is charged.
     """
     if not row.bias_noise > 0:
         return ONE

@@ -53,7 +53,7 @@ class Projections:
         Args:
             g: the distance.
             deviations: s_i, or upper bounds of them.
-            step: Δ of the cells, any exact number > 0; of no account where there are none.
+            step: Δ of the cells, any exact number > 0; unused where there are no cells.
         """
         clients = len(deviations)
         if not g > 0:
