@@ -7,12 +7,12 @@ import argparse
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
-from fedcert_check import FAMILIES, certificates
+from fedcert_check import certificates
 from fedcert_check.cost import size
-from fedcert_check.cost.rates import PROCESS
+from fedcert_check.cost.rates import PROCESS_BYTES
+from fedcert_check.families import family_of
 from fedcert_check.files import read
 
 PROGRAM = """
@@ -29,8 +29,8 @@ KILOBYTE = 1024 if sys.platform == "linux" else 1
 
 def row(path: Path) -> str:
     document = read(path, path.parents[1] / "messages")
-    cost = import_module(f"fedcert_check.cost.{FAMILIES.get(document.events, 'cells')}").estimate(document, 1)
-    memory = (PROCESS + size(document) + cost.memory) / 1e6
+    cost = family_of(document).estimate(document, 1)
+    memory = (PROCESS_BYTES + size(document) + cost.memory) / 1e6
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, check=True)
     verdict, seconds, used = json.loads(done.stdout)
     peak = used * KILOBYTE / 1e6

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from fedcert.app.config import RunConfig
 from fedcert.app.output import carry_out, identity_of
 from fedcert.app.run import run
-from fedcert.certificate import percent_down
 from fedcert_check import certificates, check
+from fedcert_check.percent import percent_down
 
 JOBS = 2
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from hostile import FILES
 
 PROGRAM = (
-    "import resource, sys; from fedcert.app.cli import main\n"
+    "import resource, sys; from fedcert_check.cli import main\n"
     "try: main()\n"
     "finally: print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
 )
@@ -26,7 +26,7 @@ def row(name: str, path: Path) -> str:
     start, size = time.perf_counter(), path.stat().st_size
     size += sum(file.stat().st_size for file in (path.parents[1] / "messages").iterdir())
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "check", str(path), "--jobs", "1"],
+        [sys.executable, "-c", PROGRAM, str(path), "--jobs", "1"],
         capture_output=True,
         encoding="utf-8",
         env=os.environ | {"COLUMNS": "100"},

@@ -14,14 +14,16 @@ from fedcert.families.projected.direct import certify_projected_directly, certif
 from fedcert.families.projected.tails import Cells as Counted
 from fedcert.families.projected.tails import Limit, Product, Projections
 from fedcert.families.projected.transported import certify_projected
-from fedcert.model.network import Linear
+from fedcert.model.network import Linear, Network
 from fedcert.model.properties import Properties
 from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import Message
+from fedcert_check import layers, rules
 from fedcert_check.digest import digest
-from fedcert_check.document import Client, Document, Layer, Rule
+from fedcert_check.document import Client, Document
 from fedcert_check.document import Properties as Asked
+from fedcert_check.laws import DiagonalGaussian as StatedLaw
 
 Tensors = dict[str, Tensor]
 PROJECTIONS: dict[str, Projections] = {"limit": Limit(), "product": Product(), "cells": Counted(64)}
@@ -72,6 +74,22 @@ def demanding(tensors: Tensors) -> Tensors:
     return {**tensors, "lower": half} | ({"upper": half.clone()} if "upper" in tensors else {})
 
 
+def as_network(network: Network) -> layers.Network:
+    """A network as the checker sees it."""
+    return layers.Network(
+        tuple(
+            layers.Linear(layer.inputs, layer.outputs) if isinstance(layer, Linear) else layers.ReLU()
+            for layer in network.layers
+        )
+    )
+
+
+def as_properties(properties: Properties) -> Asked:
+    """Properties as the checker sees them."""
+    regions = properties.regions
+    return Asked(*(t.numpy() for t in (regions.lower, regions.upper, properties.C, properties.d)))
+
+
 def as_document(problem: Federated, properties: Properties | None = None) -> Document:
     """What the checker reads of a federation, without a file and a witness."""
     rule = problem.rule
@@ -81,26 +99,20 @@ def as_document(problem: Federated, properties: Properties | None = None) -> Doc
         Client(
             f"client-{i}",
             "cells",
-            law.components[0].loc.numpy(),
-            law.components[0].scale.numpy(),
+            StatedLaw(law.components[0].loc.numpy(), law.components[0].scale.numpy()),
             nothing,
             nothing,
         )
         for i, law in enumerate(problem.laws)
     )
-    layers = tuple(
-        Layer(layer.inputs, layer.outputs) if isinstance(layer, Linear) else Layer(0, 0)
-        for layer in problem.network.layers
-    )
     asked = properties or problem.properties(torch.zeros_like(problem.C[..., 0]))
-    arrays = (asked.regions.lower, asked.regions.upper, asked.C, asked.d)
     return Document(
         "direct",
         "projected",
-        Rule(rule.name, rule.clients, rule.weights.numpy(), None if offset is None else offset.numpy(), 0),
-        layers,
+        rules.LinearRule(rule.name, rule.weights.numpy(), None if offset is None else offset.numpy()),
+        as_network(problem.network),
         clients,
-        Asked(*(array.numpy() for array in arrays)),
+        as_properties(asked),
         np.ones(len(asked)),
         None,
         {},

@@ -2,12 +2,12 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from torch import Tensor
 
-from fedcert.certificate import Certificate, Claim, Estimate, clopper_pearson, percent_down, percent_up
+from fedcert.certificate import Certificate, Claim, Estimate, clopper_pearson
 from fedcert.errors import FedcertError
 
 CLAIM = Claim("direct", "fedavg", "paper-box")
@@ -62,19 +62,6 @@ def test_the_mean_is_an_upper_bound_of_the_exact_mean_and_close_to_it(bounds: li
 
 def test_without_upper_bounds_there_is_no_mean_of_them() -> None:
     assert Certificate(CLAIM, vector(0.5)).mean_upper is None
-
-
-@given(probability=st.floats(0, 1))
-@example(probability=0.29)
-@example(probability=0.57)
-@example(probability=0.9999000000001)
-@example(probability=5e-324)
-def test_an_upper_bound_is_shown_rounded_up_to_a_hundredth_of_a_percent(probability: float) -> None:
-    number, unit = percent_up(probability).split()
-    gap = Fraction(number) - 100 * Fraction(probability)
-    assert unit == "%"
-    assert 0 <= gap < Fraction(1, 100)
-    assert Fraction(percent_down(probability).split()[0]) <= Fraction(number)
 
 
 def test_a_certificate_says_its_bounds_rounded_outward() -> None:

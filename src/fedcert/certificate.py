@@ -1,8 +1,6 @@
 """What a result claims: a `Certificate` is a proof, an `Estimate` is not."""
 
-import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
 from jaxtyping import Float64, Int64
@@ -12,6 +10,8 @@ from torch import Tensor
 from fedcert.errors import ShapeMismatch
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.witness import Witness
+from fedcert_check.percent import percent_down as percent_down
+from fedcert_check.percent import percent_up as percent_up
 
 Kind = Literal["local", "transported", "direct"]
 
@@ -80,24 +80,6 @@ class Certificate:
             f"{self.claim.kind} ({self.claim.rule}, {self.claim.events}): {bound},"
             f" mean over {len(self.lower)} properties"
         )
-
-
-def percent_down(probability: float) -> str:
-    """A proven lower bound for people to read, rounded down.
-
-    >>> percent_down(0.99999)
-    '99.99 %'
-    """
-    return f"{math.floor(Fraction(probability) * 10_000) / 100:.2f} %"
-
-
-def percent_up(probability: float) -> str:
-    """A proven upper bound for people to read, rounded up.
-
-    >>> percent_up(0.99991)
-    '100.00 %'
-    """
-    return f"{math.ceil(Fraction(probability) * 10_000) / 100:.2f} %"
 
 
 @dataclass(frozen=True)

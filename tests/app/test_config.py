@@ -189,7 +189,7 @@ def test_a_malformed_file_is_refused_by_its_path(tmp_path: Path, name: str, text
         ('{"config": {"clients": 0, "seed": -1}}', "seed: Input should be greater than or equal to 0"),
         ('{"config": {"clients": 0, "client": 3}}', "client: Extra inputs are not permitted (given 3)"),
         ('{"config": {"clients": 0, "scale": 1' + "0" * 400 + "}}", "scale: a posterior scale is a number"),
-        ('{"config": {}, "config": {}}', "not readable as JSON (a name stands twice)"),
+        ('{"config": {}, "config": {}}', "not readable as JSON (a name appears twice)"),
         ('{"config": {"epsilon": NaN}}', "not readable as JSON (expected value at line 1 column 24)"),
         ('{"config":' * 300, "not readable as JSON (recursion limit exceeded"),
     ],

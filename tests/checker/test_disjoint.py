@@ -8,7 +8,13 @@ import pytest
 
 from fedcert.errors import InvalidCertificate
 from fedcert_check import disjoint
-from fedcert_check.disjoint import FEW, Node, overlapping, require_disjoint_cells, require_disjoint_nodes
+from fedcert_check.disjoint import (
+    MAX_UNDIVIDED_NODES,
+    Node,
+    overlapping,
+    require_disjoint_cells,
+    require_disjoint_nodes,
+)
 
 
 def test_boxes_that_share_a_face_are_disjoint_and_others_are_named() -> None:
@@ -57,7 +63,7 @@ def test_the_leaves_of_a_search_come_apart_without_comparing_all_pairs(monkeypat
         disjoint, "_require_disjoint_pairs", lambda nodes: (compared.append(len(nodes)), whole(nodes))
     )
     require_disjoint_nodes(split_leaves(0, 4000))
-    assert max(compared) <= FEW
+    assert max(compared) <= MAX_UNDIVIDED_NODES
     assert sum(compared) == 4000
 
 

@@ -6,38 +6,32 @@ import pytest
 import torch
 from flint import ctx
 from fooling import Fooling, cancelling, near_zero, planted
+from saved_certificates import as_network, as_properties
 from test_fooling import certificates
 from torch import Tensor
 
 from fedcert.certificate import Certificate
 from fedcert.families.cells import Cells
-from fedcert.model.network import Linear
 from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import Message
 from fedcert_check import check
-from fedcert_check.balls import PRECISION, exact
+from fedcert_check.balls import PRECISION, Interval, exact
 from fedcert_check.digest import digest
-from fedcert_check.document import Layer, Properties, Rule
-from fedcert_check.network import Interval, proven, unflatten
-from fedcert_check.rules import image
+from fedcert_check.rules import LinearRule
+from fedcert_check.verifier import proven, unflatten
 
 POINTS = {fooling.name: fooling for fooling in [*cancelling(), *map(near_zero, range(3))]}
 
 
 def proofs(fooling: Fooling) -> Tensor:
     """Which properties the checker proves of the deployed mean."""
-    layers = tuple(
-        Layer(layer.inputs, layer.outputs) if isinstance(layer, Linear) else Layer(0, 0)
-        for layer in fooling.network.layers
-    )
-    asked = fooling.properties
-    arrays = (asked.regions.lower, asked.regions.upper, asked.C, asked.d)
-    properties = Properties(*(array.numpy() for array in arrays))
-    rule = Rule("linear", len(fooling.laws), fooling.rule.weights.numpy(), None, 0)
+    properties = as_properties(fooling.properties)
+    rule = LinearRule("linear", fooling.rule.weights.numpy())
     with ctx.workprec(PRECISION):
         means = [exact(law.loc.numpy()) for law in fooling.laws]
-        deployed = unflatten(layers, image(rule, [Interval(mean, mean) for mean in means]))
+        image = rule.image([Interval(mean, mean) for mean in means])
+        deployed = unflatten(as_network(fooling.network), image)
         return torch.tensor([proven(deployed, properties, p) for p in range(len(properties))])
 
 

@@ -24,7 +24,7 @@ from fedcert.app.cli import main
 from fedcert.errors import TooCostly
 from fedcert.progress import silent
 from fedcert_check import Refused, Report, check, check_each
-from fedcert_check.cost import DEFAULT, GIB, Limits
+from fedcert_check.cost import DEFAULT_LIMITS, GIB, ProofLimits
 
 ADDRESSES = 3 * GIB  # of a process that refuses: mostly libraries that are mapped, not used
 NO_BALLS = "a ball was made"
@@ -37,7 +37,7 @@ def no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError(NO_BALLS)
 
-    for module in ("boxes", "masses", "network", "rules", "cells", "projected.layers", "projected.exact"):
+    for module in ("boxes", "masses", "verifier", "rules", "cells", "projected.layers", "projected.exact"):
         monkeypatch.setattr(f"fedcert_check.{module}.exact", never)
     monkeypatch.setattr("fedcert_check.cells.read_nodes", never)
     monkeypatch.setattr("fedcert_check.boxes.overlapping", never)
@@ -46,18 +46,18 @@ def no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("build", "limits", "option"),
     [
-        (wide, DEFAULT, "--max-memory"),
-        (lambda folder: fine_lattice(folder, 32), DEFAULT, "--max-memory"),
-        (fine_lattice, Limits(memory=GIB), "--max-memory"),
-        (fine_lattice, Limits(seconds=1.0), "--max-work"),
-        (many_nodes, Limits(seconds=1.0), "--max-work"),
-        (many_tiles, Limits(seconds=1.0), "--max-work"),
+        (wide, DEFAULT_LIMITS, "--max-memory"),
+        (lambda folder: fine_lattice(folder, 32), DEFAULT_LIMITS, "--max-memory"),
+        (fine_lattice, ProofLimits(memory=3 * GIB // 4), "--max-memory"),
+        (fine_lattice, ProofLimits(seconds=1.0), "--max-work"),
+        (many_nodes, ProofLimits(seconds=1.0), "--max-work"),
+        (many_tiles, ProofLimits(seconds=1.0), "--max-work"),
     ],
     ids=["width", "lattice of 32", "lattice, memory", "lattice, work", "nodes", "tiles"],
 )
 @pytest.mark.usefixtures("no_balls")
 def test_what_costs_too_much_is_refused_before_it_is_paid(
-    build: Callable[[Path], Path], limits: Limits, option: str, tmp_path: Path
+    build: Callable[[Path], Path], limits: ProofLimits, option: str, tmp_path: Path
 ) -> None:
     path = build(tmp_path)
     with pytest.raises(TooCostly, match=option) as refused:
@@ -97,7 +97,7 @@ def test_memory_that_is_not_there_is_a_clean_error(monkeypatch: pytest.MonkeyPat
     def exhausted(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("fedcert_check.boxes.prove", exhausted)
+    monkeypatch.setattr("fedcert_check.boxes.over_properties", exhausted)
     with pytest.raises(TooCostly, match="more memory than there is"):
         check(corrupt_neighbour(tmp_path))
 
@@ -149,8 +149,8 @@ def test_the_options_set_the_limits(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = str(corrupt_neighbour(tmp_path))
-    assert fedcert(monkeypatch, path, "--max-memory", "0.1") == 2
-    assert "more than 0.1: raise --max-memory" in capsys.readouterr().err
+    assert fedcert(monkeypatch, path, "--max-memory", "0.05") == 2
+    assert "more than 0.05: raise --max-memory" in capsys.readouterr().err
     assert fedcert(monkeypatch, path, "--max-work", "1e-9") == 2
     assert "more than 1e-09: raise --max-work" in capsys.readouterr().err
     assert fedcert(monkeypatch, path, "--max-memory", "1", "--max-work", "1") == 0

@@ -17,25 +17,24 @@ from fedcert.errors import InvalidCertificate
 from fedcert.laws import DiagonalGaussian
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
-from fedcert_check import lattice
+from fedcert_check import lattice, rules
 from fedcert_check.balls import PRECISION
-from fedcert_check.document import Client, Rule
+from fedcert_check.laws import DiagonalGaussian as StatedLaw
 from fedcert_check.masses import central_mass
 
 
 def make(
     seed: int, clients: int, dimension: int, jitter: float
-) -> tuple[LinearRule, list[DiagonalGaussian], Rule, list[Client]]:
+) -> tuple[LinearRule, list[DiagonalGaussian], rules.LinearRule, list[StatedLaw]]:
     generator = stream(seed, "lattice")
     weights = normal(generator, clients, 1)
     weights = torch.where(weights.abs() < 0.3, 0.3, weights)
-    none = np.zeros((0, dimension))
-    laws, parties = [], []
+    laws, stated = [], []
     for _ in range(clients):
         scale = (0.5 + uniform(generator, 1)) * (1 + jitter * uniform(generator, dimension))
         laws.append(DiagonalGaussian(torch.zeros(dimension).double(), scale))
-        parties.append(Client("", "", laws[-1].loc.numpy(), scale.numpy(), none, none))
-    return LinearRule(weights), laws, Rule("linear", clients, weights.numpy(), None, 0), parties
+        stated.append(StatedLaw(laws[-1].loc.numpy(), scale.numpy()))
+    return LinearRule(weights), laws, rules.LinearRule("linear", weights.numpy()), stated
 
 
 @settings(max_examples=15)
@@ -44,11 +43,11 @@ def make(
 )
 def test_between_the_claim_of_the_fast_path_and_the_deployed_mass(seed, clients, radius, jitter) -> None:
     """With jitter there are more different scales than are counted exactly, and shares are rounded."""
-    dimension = 3 if jitter == 0 else 2 * lattice.MOST_SHARES
-    fast_rule, laws, rule, parties = make(seed, clients, dimension, jitter)
+    dimension = 3 if jitter == 0 else 2 * lattice.MAX_EXACT_SHARES
+    fast_rule, laws, rule, stated = make(seed, clients, dimension, jitter)
     claimed = lattice_log_mass(fast_rule, laws, torch.tensor([radius], dtype=torch.float64))
     with ctx.workprec(PRECISION):
-        own = lattice.lattice_of(rule, parties)
+        own = lattice.lattice_of(rule, stated)
         assert any(shares.distortion for shares in own.shares) == (jitter > 0)
         found, whole = (f(np.full(dimension, radius)) for f in (own.mass, central_mass))
         assert found <= whole
@@ -60,14 +59,14 @@ def test_between_the_claim_of_the_fast_path_and_the_deployed_mass(seed, clients,
     "parts", [((1.0, 1.0),), ((0.6, 1.0), (0.4, 2.0)), ((1.0, 0.48), (1.0, 0.6), (2.0, 0.32))]
 )
 def test_counted_are_the_tuples_whose_image_lies_inside(monkeypatch, parts) -> None:
-    monkeypatch.setattr(lattice, "CELLS", 2)
+    monkeypatch.setattr(lattice, "CELLS_PER_CLIENT", 2)
     lattice.probability.cache_clear()
     contribution = [w * sigma for w, sigma in parts]
     unit = math.sqrt(sum(c * c for c in contribution))
     shares = [c / unit for c in contribution]
     radius, m = 2.0, 2 * len(parts)
     steps = [radius / (m * a) for a in shares]
-    reach = [math.ceil(lattice.WIDEST / t) for t in steps]
+    reach = [math.ceil(lattice.SPANNED_DEVIATIONS / t) for t in steps]
     total = 0.0
     for cells in product(*(range(-k, k) for k in reach)):
         low = sum(a * j * t for a, j, t in zip(shares, cells, steps, strict=True))
@@ -89,20 +88,20 @@ def test_too_much_distortion_and_no_room_prove_nothing() -> None:
 
 
 def test_a_client_without_weight_has_no_lattice() -> None:
-    _, _, rule, parties = make(0, 2, 3, 0.0)
-    zero = Rule("linear", 2, np.array([[1.0], [0.0]]), None, 0)
+    _, _, rule, stated = make(0, 2, 3, 0.0)
+    zero = rules.LinearRule("linear", np.array([[1.0], [0.0]]))
     with ctx.workprec(PRECISION), pytest.raises(InvalidCertificate, match="not zero"):
-        lattice.lattice_of(zero, parties)
+        lattice.lattice_of(zero, stated)
     assert rule.clients == 2
 
 
 def test_the_smallest_radius_is_still_counted() -> None:
     """Where polynomials are longest, the claim of the fast path is proven too."""
-    fast_rule, laws, rule, parties = make(3, 2, 2, 0.0)
-    radius = 1 / lattice.LEVELS
+    fast_rule, laws, rule, stated = make(3, 2, 2, 0.0)
+    radius = 1 / lattice.LEVELS_PER_DEVIATION
     claimed = lattice_log_mass(fast_rule, laws, torch.tensor([radius], dtype=torch.float64))
     with ctx.workprec(PRECISION):
-        found = lattice.lattice_of(rule, parties).mass(np.full(2, radius))
+        found = lattice.lattice_of(rule, stated).mass(np.full(2, radius))
         assert math.exp(claimed) <= float(found.lower())
         assert found <= central_mass(np.full(2, radius))
     assert claimed > -10

@@ -15,8 +15,8 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert_check import balls
-from fedcert_check.document import Client
-from fedcert_check.masses import box_mass, central_mass, law_of
+from fedcert_check.laws import DiagonalGaussian as StatedLaw
+from fedcert_check.masses import box_mass, central_mass, gaussian
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.1, 3.0, 30.0]))
@@ -26,9 +26,8 @@ def test_masses_agree_with_many_more_digits(seed: int, reach: float) -> None:
     law = DiagonalGaussian(normal(generator, 3), 0.1 + uniform(generator, 3))
     lower = law.loc + reach * law.scale * normal(generator, 3)
     box = Box(lower, lower + law.scale * (0.01 + uniform(generator, 3)))
-    none = np.zeros((0, 3))
     with ctx.workprec(balls.PRECISION):
-        own = law_of(Client("", "", law.loc.numpy(), law.scale.numpy(), none, none))
+        own = gaussian(StatedLaw(law.loc.numpy(), law.scale.numpy()))
         found = box_mass(own, box.lower.numpy(), box.upper.numpy()).log()
         assert found.overlaps(log_mass(law, box))
         assert found.rad() < 1e-20

@@ -385,7 +385,7 @@ def test_wrong_places_are_refused() -> None:
         )
 
     path = certificate_of(2, "direct")
-    with pytest.raises(InvalidCertificate, match="left its region"):
+    with pytest.raises(InvalidCertificate, match="outside its region"):
         check(retold(path, moved))
     for number in (-1, 1, 2**31 - 1):
         with pytest.raises(InvalidCertificate, match="no constraint"):

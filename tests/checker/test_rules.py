@@ -8,11 +8,10 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedcert.errors import InvalidCertificate
-from fedcert_check import rules
-from fedcert_check.balls import PRECISION, exact
-from fedcert_check.document import Client, Rule
-from fedcert_check.network import Interval
+from fedcert_check.balls import PRECISION, Interval, exact
+from fedcert_check.errors import InvalidCertificate
+from fedcert_check.laws import DiagonalGaussian
+from fedcert_check.rules import RULES, LinearRule, Rule, TrimmedMean, linear, read_rule
 
 
 def ball(x: Fraction) -> arb:
@@ -24,14 +23,14 @@ def test_the_image_is_exact(seed: int, kind: str) -> None:
     random = np.random.default_rng(seed)
     low = random.normal(size=(4, 2))
     high = low + random.uniform(size=(4, 2))
-    weights, offset = (
-        (random.normal(size=(4, 2)), random.normal(size=2)) if kind == "linear" else (None, None)
-    )
-    rule = Rule("", 4, weights, offset, 0 if kind == "trimmed" else 1)
+    weights, offset = random.normal(size=(4, 2)), random.normal(size=2)
+    rule: Rule = LinearRule("", weights, offset)
+    if kind != "linear":
+        rule = TrimmedMean("", 4, 0 if kind == "trimmed" else 1)
     with ctx.workprec(PRECISION):
-        image = rules.image(rule, [Interval(exact(a), exact(b)) for a, b in zip(low, high, strict=True)])
+        image = rule.image([Interval(exact(a), exact(b)) for a, b in zip(low, high, strict=True)])
         for d in range(2):
-            if weights is None or offset is None:
+            if isinstance(rule, TrimmedMean):
                 kept = slice(rule.trim, 4 - rule.trim)
                 least, most = (
                     sum(Fraction(v) for v in sorted(end[:, d])[kept]) / len(range(4)[kept])
@@ -50,12 +49,37 @@ def test_the_image_is_exact(seed: int, kind: str) -> None:
 
 
 def test_the_deployed_law_and_rules_without_one() -> None:
-    none = np.zeros((0, 1))
-    clients = [Client("", "", np.array([m]), np.array([s]), none, none) for m, s in ((1.0, 3.0), (5.0, 2.0))]
+    laws = [DiagonalGaussian(np.array([m]), np.array([s])) for m, s in ((1.0, 3.0), (5.0, 2.0))]
     with ctx.workprec(PRECISION):
-        loc, scale = rules.deployed(Rule("", 2, np.array([[1.0], [-2.0]]), np.array([0.5]), 0), clients)
+        loc, scale = LinearRule("", np.array([[1.0], [-2.0]]), np.array([0.5])).deployed(laws)
         assert (float(loc[0]), float(scale[0])) == (-8.5, 5.0)
         with pytest.raises(InvalidCertificate, match="no density"):
-            rules.deployed(Rule("", 2, np.zeros((2, 1)), None, 0), clients)
-        with pytest.raises(InvalidCertificate, match="no Gaussian law"):
-            rules.deployed(Rule("", 2, None, None, 0), clients)
+            LinearRule("", np.zeros((2, 1))).deployed(laws)
+        with pytest.raises(InvalidCertificate, match="median deploys no Gaussian law"):
+            TrimmedMean("median", 3, 1).deployed(laws)
+
+
+def test_only_a_linear_rule_is_linear() -> None:
+    rule = LinearRule("", np.ones((2, 1)))
+    assert linear(rule) is rule
+    with pytest.raises(InvalidCertificate, match="median deploys no Gaussian law"):
+        linear(TrimmedMean("median", 3, 1))
+
+
+def test_a_rule_is_read_by_its_type() -> None:
+    weights = np.array([[0.25], [0.75]])
+    entry = {"type": "linear", "name": "fedavg", "clients": 2}
+    found = read_rule(entry, {"rule.weights": weights}, 5)
+    assert isinstance(found, LinearRule)
+    assert (found.name, found.clients, found.offset) == ("fedavg", 2, None)
+    assert found.nbytes == weights.nbytes
+    trimmed = {"type": "trimmed-mean", "name": "median", "clients": 4, "trim": 1}
+    assert read_rule(trimmed, {}, 5) == TrimmedMean("median", 4, 1)
+
+
+@pytest.mark.parametrize("kind", ["krum", "", None, ["linear"], 3])
+def test_another_rule_is_refused_by_name(kind: object) -> None:
+    assert list(RULES.known) == ["linear", "trimmed-mean"]
+    with pytest.raises(InvalidCertificate) as refused:
+        read_rule({"type": kind, "name": "own", "clients": 2}, {}, 5)
+    assert str(refused.value) == f"rule type {kind!r}: this checker knows linear and trimmed-mean"

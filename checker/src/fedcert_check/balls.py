@@ -7,7 +7,7 @@ bits (`parallel.py` sets them).
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat, fmpz
@@ -20,11 +20,21 @@ Balls = np.ndarray[Any, np.dtype[np.object_]]
 ZERO, ONE = arb(0), arb(1)
 
 
+class Interval(NamedTuple):
+    """Arrays of exact lower and upper ends."""
+
+    lower: Balls
+    upper: Balls
+
+    def __neg__(self) -> "Interval":
+        return Interval(-self.upper, -self.lower)
+
+
 def exact(values: np.ndarray[Any, np.dtype[Any]]) -> Balls:
     """The real numbers that floats are; NaN and infinity raise."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise InvalidCertificate("a number that is not finite")
+        raise InvalidCertificate("a number is not finite")
     balls = np.empty(array.size, dtype=object)
     balls[:] = [arb(v) for v in array.ravel().tolist()]
     return balls.reshape(array.shape)

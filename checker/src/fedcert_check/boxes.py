@@ -1,41 +1,50 @@
-"""Certificates of `box` events: mean-centred boxes, all lattice tuples into one, or tiles."""
+"""Certificates of `box` events: boxes around the means, all lattice tuples that lead into one, or tiles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from flint import arb
 
-from fedcert_check import rules
-from fedcert_check.balls import ONE, ZERO, exact, float_down, lower, upper
+from fedcert_check.balls import ONE, ZERO, Interval, exact, float_down, lower, upper
 from fedcert_check.disjoint import overlapping
-from fedcert_check.document import Array, Document, Proved, Rule, require
+from fedcert_check.document import Document, Proved
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.lattice import Lattice, lattice_of
-from fedcert_check.masses import Law, box_mass, central_mass, law_of
-from fedcert_check.network import Interval, proven, unflatten
+from fedcert_check.masses import Gaussian, box_mass, central_mass, gaussian
 from fedcert_check.parallel import over_properties
 from fedcert_check.progress import Tracker
+from fedcert_check.rules import Rule
+from fedcert_check.validation import Array, require
+from fedcert_check.verifier import proven, unflatten
 
-NONE, LATTICE, PRODUCT, TILES = range(4)
+
+class Counted(IntEnum):
+    """Which events a witness counts for a property; the numbers are those of its tensor `view`."""
+
+    NOTHING = 0
+    LATTICE = 1
+    PRODUCT = 2
+    TILES = 3
 
 
 class Choice(NamedTuple):
     """What the witness chose, for each property.
 
     Attributes:
-        view: nothing, lattice, product or tiles.
+        counted: which events, a number of `Counted`.
         tensor: a radius for each parameter tensor, of shape (P, T).
         row: which row of `parameter` holds the radii instead; −1 for none.
         parameter: a radius for each parameter, of shape (D, n_w).
-        owner: whose tile each is.
+        owner: the property that each tile belongs to.
         low: lower ends of the tiles, of shape (tiles, n, n_w).
         high: upper ends.
     """
 
-    view: Array
+    counted: Array
     tensor: Array
     row: Array
     parameter: Array
@@ -49,7 +58,7 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
 
     Args:
         document: the certificate.
-        jobs: how many processes.
+        jobs: number of processes.
         track: shows progress.
     """
     return over_properties(partial(_prove_some, document, choices_of(document)), document, jobs, track)
@@ -66,7 +75,7 @@ def choices_of(document: Document) -> list[Choice]:
 def read_choice(document: Document, prefix: str, clients: int) -> Choice:
     """One block of the witness."""
     count, dimension = len(document.properties), document.dimension
-    tensors = 2 * sum(layer.linear for layer in document.network)
+    tensors = len(document.network.sizes)
     owner = document.tensor(prefix + "tiles.property", np.int32, None)
     choice = Choice(
         document.tensor(prefix + "view", np.uint8, count),
@@ -77,39 +86,37 @@ def read_choice(document: Document, prefix: str, clients: int) -> Choice:
         document.tensor(prefix + "tiles.lower", np.float64, len(owner), clients, dimension),
         document.tensor(prefix + "tiles.upper", np.float64, len(owner), clients, dimension),
     )
-    require(bool((choice.view <= TILES).all()), "a box of an unknown view")
-    require(bool(((choice.row >= -1) & (choice.row < len(choice.parameter))).all()), "radii of no row")
-    require(bool((choice.tensor >= 0).all() and (choice.parameter >= 0).all()), "a negative radius")
+    rows = (choice.row >= -1) & (choice.row < len(choice.parameter))
+    require(bool(np.isin(choice.counted, list(Counted)).all()), f"{prefix}view has an unknown number")
+    require(bool(rows.all()), f"{prefix}radius.row names a row that does not exist")
+    require(bool((choice.tensor >= 0).all() and (choice.parameter >= 0).all()), "a radius is negative")
     require(bool((choice.low <= choice.high).all()), "a tile has a lower end above its upper end")
     return choice
 
 
 def _prove_some(document: Document, choices: Sequence[Choice], some: Sequence[int]) -> list[Proved]:
     """The proven mass of each property; a local claim takes the mean over the clients."""
-    laws = [law_of(client) for client in document.clients]
-    deployed = (
-        None if document.rule.weights is None else Law(*rules.deployed(document.rule, document.clients))
-    )
+    laws = [gaussian(law) for law in document.laws]
     match document.kind:
         case "local":
-            views = [View(document, choice, [law]) for choice, law in zip(choices, laws, strict=True)]
+            draws = [Draws(document, choice, [law]) for choice, law in zip(choices, laws, strict=True)]
         case "direct":
-            require(deployed is not None, f"the rule {document.rule.name} deploys no Gaussian law")
-            views = [View(document, choices[0], [law for law in [deployed] if law is not None])]
+            draws = [Draws(document, choices[0], [document.rule.deployed(document.laws)])]
         case _:
             lattice = _lattice(document, choices[0])
-            views = [View(document, choices[0], laws, document.rule, deployed, lattice)]
-    share = arb(len(views))
-    return [Proved(max(0.0, float_down(sum((view.mass(p) for view in views), ZERO) / share))) for p in some]
+            draws = [Draws(document, choices[0], laws, document.rule, lattice)]
+    share = arb(len(draws))
+    return [Proved(max(0.0, float_down(sum((own.mass(p) for own in draws), ZERO) / share))) for p in some]
 
 
-def _lattice(document: Document, choice: Choice) -> Lattice | None:
-    wanted = bool((choice.view == LATTICE).any())
-    return lattice_of(document.rule, document.clients) if wanted else None
+def _lattice(document: Document, choice: Choice) -> tuple[Gaussian, Lattice] | None:
+    if not (choice.counted == Counted.LATTICE).any():
+        return None
+    return document.rule.deployed(document.laws), lattice_of(document.rule, document.laws)
 
 
 @dataclass(frozen=True)
-class View:
+class Draws:
     """The laws that are drawn from, and how their draws become the parameters of a network.
 
     Attributes:
@@ -117,31 +124,33 @@ class View:
         choice: what its witness chose.
         laws: of the clients; or one law alone.
         rule: of the clients; None for one law, which is deployed as it is.
-        deployed: the law of the deployed parameters, where it is a Gaussian and a lattice may be asked for.
-        lattice: counts tuples of lattice cells; None where no property asks for it.
+        lattice: the deployed law, and the tuples of lattice cells; None where no property counts them.
     """
 
     document: Document
     choice: Choice
-    laws: Sequence[Law]
+    laws: Sequence[Gaussian]
     rule: Rule | None = None
-    deployed: Law | None = None
-    lattice: Lattice | None = None
+    lattice: tuple[Gaussian, Lattice] | None = None
 
     def mass(self, p: int) -> arb:
         """The mass of the events that are proven safe for property p; 0 where they are not."""
-        view = int(self.choice.view[p])
-        if view == TILES:
-            return self.tiles(p)
-        if view == LATTICE:
-            if self.lattice is None or self.deployed is None:
-                raise InvalidCertificate("a lattice needs several clients and a linear rule")
-            safe = self.safe(p, around(self.deployed, self.radius(p)))
-            return self.lattice.mass(self.radius(p)) if safe else ZERO
-        if view == PRODUCT:
-            safe = self.safe(p, self.image([around(law, self.radius(p)) for law in self.laws]))
-            return central_mass(self.radius(p)) ** len(self.laws) if safe else ZERO
+        match int(self.choice.counted[p]):
+            case Counted.LATTICE:
+                return self.tuples(p)
+            case Counted.PRODUCT:
+                safe = self.safe(p, self.image([around(law, self.radius(p)) for law in self.laws]))
+                return central_mass(self.radius(p)) ** len(self.laws) if safe else ZERO
+            case Counted.TILES:
+                return self.tiles(p)
         return ZERO
+
+    def tuples(self, p: int) -> arb:
+        """The mass of all lattice tuples that the rule carries into a box around the deployed mean."""
+        if self.lattice is None:
+            raise InvalidCertificate("a lattice needs several clients and a linear rule")
+        deployed, lattice = self.lattice
+        return lattice.mass(self.radius(p)) if self.safe(p, around(deployed, self.radius(p))) else ZERO
 
     def tiles(self, p: int) -> arb:
         """Σ over the property's tiles that are proven safe of Π_i q_i(H_i); the tiles are disjoint."""
@@ -165,25 +174,19 @@ class View:
         if row >= 0:
             own: Array = self.choice.parameter[row].astype(np.float64)
             return own
-        sizes = [
-            count
-            for layer in self.document.network
-            if layer.linear
-            for count in (layer.inputs * layer.outputs, layer.outputs)
-        ]
-        radii: Array = np.repeat(self.choice.tensor[p].astype(np.float64), sizes)
+        radii: Array = np.repeat(self.choice.tensor[p].astype(np.float64), self.document.network.sizes)
         return radii
 
     def image(self, boxes: Sequence[Interval]) -> Interval:
         """All parameters that draws from the boxes lead to."""
-        return boxes[0] if self.rule is None else rules.image(self.rule, boxes)
+        return boxes[0] if self.rule is None else self.rule.image(boxes)
 
     def safe(self, p: int, box: Interval) -> bool:
         """Whether property p is proven for all parameters of the box."""
         return proven(unflatten(self.document.network, box), self.document.properties, p)
 
 
-def around(law: Law, radius: Array) -> Interval:
+def around(law: Gaussian, radius: Array) -> Interval:
     """[μ − r σ, μ + r σ], rounded outward at 128 bits."""
     half = exact(radius) * law.scale
     return Interval(lower(law.loc - half), upper(law.loc + half))

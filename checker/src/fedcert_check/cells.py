@@ -6,18 +6,30 @@ from functools import partial
 import numpy as np
 from flint import arb
 
-from fedcert_check import rules
-from fedcert_check.balls import ONE, ZERO, exact, float_down, pack, unpack
+from fedcert_check.balls import ONE, ZERO, Interval, exact, float_down, pack, unpack
 from fedcert_check.disjoint import Node, require_disjoint_cells, require_disjoint_nodes
-from fedcert_check.document import Array, Document, Proved, require
+from fedcert_check.document import Document, Proved
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.masses import Law, box_mass, law_of
-from fedcert_check.network import Interval, proven, unflatten
+from fedcert_check.masses import box_mass, gaussian
 from fedcert_check.parallel import mapped, over_properties
 from fedcert_check.progress import Tracker
+from fedcert_check.validation import Array, quoted, require
+from fedcert_check.verifier import proven, unflatten
 
 Packed = dict[tuple[int, int], tuple[int, int]]
-"""Masses of cells, by client and cell, as a process can be sent them."""
+"""Masses of cells, by client and cell, in a form that can be sent to another process."""
+
+
+def is_witness(document: Document) -> bool:
+    """Whether the witness has the tensors of a claim made of cells, whatever the family is called."""
+    match document.kind:
+        case "local":
+            forms = [{f"accepted.{i}" for i in range(len(document.clients))}]
+        case "direct":
+            forms = [{"cells.lower", "cells.upper", "accepted"}]
+        case _:
+            forms = [{"tuples", "accepted"}, {"nodes.property", "nodes.offsets", "nodes.cells"}]
+    return any(names <= document.witness.keys() for names in forms)
 
 
 def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
@@ -25,7 +37,7 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
 
     Args:
         document: the certificate.
-        jobs: how many processes.
+        jobs: number of processes.
         track: shows progress.
     """
     family = "+".join(sorted({client.events for client in document.clients}))
@@ -38,9 +50,9 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
     for p, own in enumerate(nodes):
         for node in own:
             for i, cells in _clients_of(document, node):
-                require(
-                    all(0 <= k < used[i].shape[1] for k in cells), f"client {i} has no cell of {set(cells)}"
-                )
+                held = used[i].shape[1]
+                missing = [k for k in sorted(cells) if not 0 <= k < held]
+                require(not missing, f"client {i} has no cell {quoted(missing)}: it has {held}")
                 used[i][p, list(cells)] = True
         if document.kind == "transported":
             require_disjoint_nodes(own)
@@ -55,7 +67,7 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
 def read_nodes(document: Document) -> list[list[Node]]:
     """For each property the nodes that are claimed to be safe.
 
-    A node of a local claim is (client's cell,) with the other clients left empty; of a direct claim it is one
+    A node of a local claim has one cell of one client and none of the others; a node of a direct claim is one
     of the certificate's own cells.
     """
     count = len(document.properties)
@@ -88,9 +100,12 @@ def _saved_nodes(document: Document) -> list[tuple[int, Node]]:
     cells = document.tensor("nodes.cells", np.int32, None)
     require(
         bool(offsets[0] == 0 and offsets[-1] == len(cells) and (offsets[1:] > offsets[:-1]).all()),
-        "the offsets of the nodes do not divide their cells",
+        "nodes.offsets does not divide nodes.cells into sets",
     )
-    require(bool(((owner >= 0) & (owner < len(document.properties))).all()), "a node of no property")
+    require(
+        bool(((owner >= 0) & (owner < len(document.properties))).all()),
+        "nodes.property names a property that does not exist",
+    )
     sets = [frozenset(part.tolist()) for part in np.split(cells, offsets[1:-1])]
     return [(p, tuple(sets[t * n : (t + 1) * n])) for t, p in enumerate(owner.tolist())]
 
@@ -113,9 +128,9 @@ def _mass(document: Document, cell: tuple[int, int]) -> tuple[int, int]:
     """The mass of a cell, under the law of its client or the deployed one."""
     i, k = cell
     if document.kind == "direct":
-        law = Law(*rules.deployed(document.rule, document.clients))
+        law = document.rule.deployed(document.laws)
     else:
-        law = law_of(document.clients[i])
+        law = gaussian(document.clients[i].law)
     low, high = _collections(document)[i]
     return pack(box_mass(law, low[k], high[k]))
 
@@ -149,7 +164,7 @@ def _image(document: Document, node: Node) -> Interval:
         chosen = sorted(cells)
         hulls.append(Interval(exact(low[chosen].min(0)), exact(high[chosen].max(0))))
     if document.kind == "transported":
-        return rules.image(document.rule, hulls)
+        return document.rule.image(hulls)
     if len(hulls) != 1:
-        raise InvalidCertificate("a cell of one client, or of the deployed model, is asked for")
+        raise InvalidCertificate("a node needs one cell, of one client or of the deployed model")
     return hulls[0]

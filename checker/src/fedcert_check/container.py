@@ -1,7 +1,7 @@
 """The file that holds a certificate: one safetensors file, sealed by a digest of all that is in it.
 
-docs/certificate-format.md describes it. This module knows the envelope alone; what the claim says is read by
-`fedcert.wire.certificate_file`, for the library, and once more by `files.py`, for the checker.
+docs/certificate-format.md describes it. This module knows only the envelope; `files.py` reads what the claim
+says, and fedcert's own `wire.certificate_file` reads it once more, as torch tensors.
 """
 
 import json
@@ -15,32 +15,34 @@ from fedcert_check.tensorfile import Arrays, Limits, without_duplicates
 
 FORMAT = "fedcert-certificate"
 VERSION = "2"
-LIMITS = Limits(header_bytes=2**24, tensors=100_000)  # a local claim has some tensors a client
-LONGEST_CLAIM = 2**20  # characters
+LIMITS = Limits(header_bytes=2**24, tensors=100_000)  # a local claim has some tensors for each client
+MAX_CLAIM_CHARACTERS = 2**20
 
 
 def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """The claim and the tensors, as numpy's arrays."""
+    """The claim and the tensors, as numpy arrays; a file that was changed or is foreign raises."""
     metadata, arrays = read_arrays(path)
     if metadata.get("format") != FORMAT:
         raise InvalidCertificate(f"{path}: not a fedcert certificate")
     if metadata.get("version") != VERSION:
         found = metadata.get("version", "none")[:20]
         raise InvalidCertificate(
-            f"{path}: certificate format {found!r}, but this fedcert reads {VERSION}:"
-            " use the fedcert version that wrote it"
+            f"{path}: certificate format {found!r}, but this version reads format {VERSION}:"
+            " use the version of fedcert that wrote it"
         )
     header = {name: metadata.get(name, "") for name in ("format", "version", "claim")}
     if set(metadata) != {*header, "digest"} or metadata["digest"] != digest(header, arrays):
         raise InvalidCertificate(f"{path}: the file was changed since it was written: its digest differs")
-    if len(header["claim"]) > LONGEST_CLAIM:
-        raise InvalidCertificate(f"{path}: a claim of {len(header['claim'])} characters")
+    if len(header["claim"]) > MAX_CLAIM_CHARACTERS:
+        raise InvalidCertificate(
+            f"{path}: a claim of {len(header['claim'])} characters, more than {MAX_CLAIM_CHARACTERS}"
+        )
     try:
         claim = json.loads(header["claim"], object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise InvalidCertificate(f"{path}: the claim is no JSON ({error})") from error
+        raise InvalidCertificate(f"{path}: the claim is not JSON ({error})") from error
     if not isinstance(claim, dict):
-        raise InvalidCertificate(f"{path}: the claim is no JSON object")
+        raise InvalidCertificate(f"{path}: the claim is not a JSON object")
     return claim, arrays
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fedcert_check.document import Array, require
+from fedcert_check.validation import Array, require
 
 
 def overlapping(low: Array, high: Array) -> tuple[int, int] | None:
@@ -24,7 +24,7 @@ def require_disjoint_cells(low: Array, high: Array, used: Array, whose: str) -> 
         low: of M cells.
         high: of M cells.
         used: which cells each property uses, of shape (P, M).
-        whose: the cells, for the message.
+        whose: the owner of the cells, for the message.
     """
     for pattern in np.unique(used, axis=0):
         chosen = np.flatnonzero(pattern)
@@ -36,7 +36,7 @@ def require_disjoint_cells(low: Array, high: Array, used: Array, whose: str) -> 
             )
 
 
-FEW = 8  # nodes that are compared pair by pair at once
+MAX_UNDIVIDED_NODES = 8  # so few are compared pair by pair at once
 Node = tuple[frozenset[int], ...]
 """S_1 × … × S_n, sets of cells of each client; it stands for all its tuples."""
 
@@ -56,7 +56,7 @@ def require_disjoint_nodes(nodes: Sequence[Node]) -> None:
     while waiting:
         some = waiting.pop()
         steps -= sum(len(cells) for node in some for cells in node)
-        divided = _divided(some) if len(some) > FEW and steps > 0 else [some]
+        divided = _divided(some) if len(some) > MAX_UNDIVIDED_NODES and steps > 0 else [some]
         if len(divided) > 1:
             waiting += divided
         else:

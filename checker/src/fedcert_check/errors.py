@@ -6,11 +6,11 @@ class FedcertError(ValueError):
 
 
 class UnreadableFile(FedcertError):
-    """A file that is truncated, foreign, or larger than the reader allows."""
+    """A file that is truncated, of another format, or larger than the reader allows."""
 
 
 class InvalidCertificate(FedcertError):
-    """A certificate file that is truncated, foreign, tampered with, or without its messages."""
+    """A certificate file that is truncated, of another format, tampered with, or without its messages."""
 
 
 class TooCostly(FedcertError):

@@ -17,16 +17,17 @@ import numpy as np
 from flint import arb, arb_poly
 
 from fedcert_check.balls import ONE, ZERO, exact, size, tail
-from fedcert_check.document import Array, Client, Rule, require
-from fedcert_check.rules import linear_weights
+from fedcert_check.laws import DiagonalGaussian
+from fedcert_check.rules import Rule, linear
+from fedcert_check.validation import Array, require
 
-CELLS = 32  # m / n: cells between mean and face, for each client
-LEVELS = 64  # radii are rounded down to multiples of 1/64: fewer different ones
-WIDEST = 9  # deviations that the cells of a client span
-MOST_SHARES = 64  # different shares that are counted exactly; beyond, they are rounded
-MOST_CLIENTS = 32  # whose histograms are multiplied
-DIGITS = 6
-REMEMBERED = 4096  # probabilities
+CELLS_PER_CLIENT = 32  # m / n: cells between mean and face
+LEVELS_PER_DEVIATION = 64  # radii are rounded down to multiples of 1/64: fewer different ones
+SPANNED_DEVIATIONS = 9  # that the cells of a client cover
+MAX_EXACT_SHARES = 64  # different shares that are counted exactly; if there are more, they are rounded
+MAX_LATTICE_CLIENTS = 32  # whose histograms are multiplied
+SHARE_DIGITS = 6
+MAX_REMEMBERED_PROBABILITIES = 4096
 
 
 Parts = tuple[tuple[float, float], ...]
@@ -52,7 +53,7 @@ class Lattice(NamedTuple):
 
     def mass(self, radius: Array) -> arb:
         """The probability for the box [M − r S, M + r S], radii rounded down to multiples of 1/64."""
-        level = np.floor(radius * LEVELS).astype(np.int64)
+        level = np.floor(radius * LEVELS_PER_DEVIATION).astype(np.int64)
         groups, counts = np.unique(np.stack([self.which, level]), axis=1, return_counts=True)
         total = ONE
         for kind, steps, count in zip(*groups.tolist(), counts.tolist(), strict=True):
@@ -74,14 +75,14 @@ class Kinds(NamedTuple):
     exact: bool
 
 
-def kinds_of(rule: Rule, clients: Sequence[Client]) -> Kinds:
+def kinds_of(rule: Rule, laws: Sequence[DiagonalGaussian]) -> Kinds:
     """The different shares: exact where few coordinates differ, rounded elsewhere."""
-    weight, scale = _parts(rule, clients)
+    weight, scale = _parts(rule, laws)
     require(bool((weight > 0).all()), "a lattice needs weights that are not zero")
-    n = len(clients)
-    require(n <= MOST_CLIENTS, f"a lattice of {n} clients, more than {MOST_CLIENTS}")
+    n = len(laws)
+    require(n <= MAX_LATTICE_CLIENTS, f"a lattice of {n} clients, more than {MAX_LATTICE_CLIENTS}")
     rows, which = _distinct(np.concatenate([weight, scale]).T)
-    if len(rows) <= MOST_SHARES:
+    if len(rows) <= MAX_EXACT_SHARES:
         return Kinds(rows, which, True)
     rows, which = _distinct(_rounded(weight, scale).T)
     require(bool((rows > 0).all()), "a client's share of the deployed scale is too small for a lattice")
@@ -96,28 +97,28 @@ def _distinct(table: Array) -> tuple[Array, Array]:
     return rows, which.reshape(-1)
 
 
-def lattice_of(rule: Rule, clients: Sequence[Client]) -> Lattice:
+def lattice_of(rule: Rule, laws: Sequence[DiagonalGaussian]) -> Lattice:
     """The lattice of a linear rule."""
-    rows, which, unrounded = kinds_of(rule, clients)
-    n = len(clients)
+    rows, which, unrounded = kinds_of(rule, laws)
+    n = len(laws)
     if unrounded:
         parts = [tuple(zip(row[:n], row[n:], strict=True)) for row in rows.tolist()]
         return Lattice(tuple(Shares(own, 0.0) for own in parts), which)
-    weight, scale = _parts(rule, clients)
+    weight, scale = _parts(rule, laws)
     distortion = _distortion(weight, scale, _rounded(weight, scale))
     return Lattice(tuple(Shares(tuple((a, 1.0) for a in row), distortion) for row in rows.tolist()), which)
 
 
-def _parts(rule: Rule, clients: Sequence[Client]) -> tuple[Array, Array]:
+def _parts(rule: Rule, laws: Sequence[DiagonalGaussian]) -> tuple[Array, Array]:
     """|w| and σ, of shape (n, n_w)."""
-    scale = np.stack([client.scale for client in clients])
-    return np.broadcast_to(np.abs(linear_weights(rule)), scale.shape), scale
+    scale = np.stack([law.scale for law in laws])
+    return np.broadcast_to(np.abs(linear(rule).weights), scale.shape), scale
 
 
 def _rounded(weight: Array, scale: Array) -> Array:
     """Shares to six digits."""
     contribution = weight * scale
-    shares: Array = np.round(contribution / np.sqrt((contribution**2).sum(0)), DIGITS)
+    shares: Array = np.round(contribution / np.sqrt((contribution**2).sum(0)), SHARE_DIGITS)
     return shares
 
 
@@ -130,7 +131,7 @@ def _distortion(weight: Array, scale: Array, rounded: Array) -> float:
     return math.nextafter(float(worst), math.inf)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MAX_REMEMBERED_PROBABILITIES)
 def probability(level: int, shares: Shares) -> arb:
     """Pr(−m + s ≤ J ≤ m − n − s) for the radius level/64.
 
@@ -141,11 +142,11 @@ def probability(level: int, shares: Shares) -> arb:
     if level < 1:
         return ZERO
     n = len(shares.parts)
-    m = CELLS * n
+    m = CELLS_PER_CLIENT * n
     contributions = [arb(w) * arb(sigma) for w, sigma in shares.parts]
     unit = ONE if shares.distortion else sum((c * c for c in contributions), ZERO).sqrt()
-    steps = [arb(level) / LEVELS * unit / (m * c) for c in contributions]
-    reach = [math.ceil(float((WIDEST / t).upper())) for t in steps]
+    steps = [arb(level) / LEVELS_PER_DEVIATION * unit / (m * c) for c in contributions]
+    reach = [math.ceil(float((SPANNED_DEVIATIONS / t).upper())) for t in steps]
     if not n * max(reach) * arb(shares.distortion) <= 1:
         return ZERO
     spare = 1 if shares.distortion else 0

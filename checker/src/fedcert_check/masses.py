@@ -1,4 +1,4 @@
-"""Masses of boxes under diagonal Gaussians, in ball arithmetic."""
+"""Masses of boxes under diagonal Gaussians, in balls."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,28 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, interval_mass, symmetric_mass
-from fedcert_check.document import Array, Client
+from fedcert_check.laws import DiagonalGaussian
+from fedcert_check.validation import Array
 
 
-class Law(NamedTuple):
-    """N(loc, diag scale²), with balls for its parameters."""
+class Gaussian(NamedTuple):
+    """N(loc, diag scale²), with balls for its parameters.
+
+    Attributes:
+        loc: μ, of shape (n_w,).
+        scale: σ > 0.
+    """
 
     loc: Balls
     scale: Balls
 
 
-def law_of(client: Client) -> Law:
+def gaussian(law: DiagonalGaussian) -> Gaussian:
     """A client's law, which its message states exactly."""
-    return Law(exact(client.loc), exact(client.scale))
+    return Gaussian(exact(law.loc), exact(law.scale))
 
 
-def box_mass(law: Law, low: Array, high: Array) -> arb:
+def box_mass(law: Gaussian, low: Array, high: Array) -> arb:
     """q([low, high]) = Π_d Pr(low_d ≤ θ_d ≤ high_d)."""
     a = (exact(low) - law.loc) / law.scale
     b = (exact(high) - law.loc) / law.scale

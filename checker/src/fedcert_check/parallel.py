@@ -1,11 +1,13 @@
 """Work in pieces: one after the other, or in processes of their own."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from typing import Any, TypeVar
 
 from flint import ctx
-from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from fedcert_check.balls import PRECISION
 from fedcert_check.document import Document
@@ -13,30 +15,39 @@ from fedcert_check.progress import Tracker
 
 T = TypeVar("T")
 U = TypeVar("U")
-PIECES = 4  # of the properties, for each process
+PIECES_PER_PROCESS = 4  # of the properties: the last process to finish has little left to do
 
 
 def mapped(
     function: Callable[[T], U], items: Sequence[T], jobs: int, track: Tracker, description: str
 ) -> list[U]:
-    """The function of each item, at the checker's precision.
+    """The function of each item, in order, at the checker's precision.
+
+    The processes are started afresh, since a fork would copy locks that other threads hold. Each is sent the
+    function once, with all that it refers to, and then one item at a time.
 
     Args:
-        function: what a process can be sent.
+        function: can be pickled, like the items and the results.
         items: what it is applied to.
-        jobs: how many processes; 1 for none but this one.
+        jobs: number of processes; 1 for this one alone.
         track: shows progress.
         description: of the work.
     """
     if jobs == 1 or len(items) == 1:
         return [_precisely(function, item) for item in track(items, description, len(items))]
-    results = Parallel(n_jobs=jobs, return_as="generator")(
-        delayed(_precisely)(function, item) for item in items
-    )
-    try:
-        return list(track(results, description, len(items)))
-    except TerminatedWorkerError as error:
-        raise MemoryError("the system ended a process, most often for want of memory") from error
+    context = get_context("spawn")
+    started = context.Event()
+    workers = ProcessPoolExecutor(min(jobs, len(items)), context, _begin, (function, started))
+    with workers:
+        try:
+            return list(track(workers.map(_apply, items), description, len(items)))
+        except BrokenProcessPool as error:
+            if not started.is_set():
+                raise ChildProcessError(
+                    "no worker process could start: a script that asks for several processes must do so below"
+                    " `if __name__ == '__main__':`"
+                ) from error
+            raise MemoryError("the system ended a worker process, most often for lack of memory") from error
 
 
 def over_properties(
@@ -45,12 +56,12 @@ def over_properties(
     jobs: int,
     track: Tracker,
 ) -> list[U]:
-    """What `prove` finds out of each property, given some of them at a time.
+    """What `prove` finds for each property, given some of them at a time.
 
     Args:
-        prove: takes the numbers of some properties and returns one result for each.
+        prove: takes the indices of some properties and returns one result for each.
         document: whose properties.
-        jobs: how many processes.
+        jobs: number of processes.
         track: shows progress.
     """
     found = mapped(prove, pieces(len(document.properties), jobs), jobs, track, "proving properties")
@@ -58,9 +69,24 @@ def over_properties(
 
 
 def pieces(count: int, jobs: int) -> list[range]:
-    """So many properties, some at a time."""
-    size = max(1, -(-count // (PIECES * jobs)))
+    """The indices of all properties, in ranges of about equal length."""
+    size = max(1, -(-count // (PIECES_PER_PROCESS * jobs)))
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+class _Worker:
+    """What this process applies to each item, if it is a worker."""
+
+    function: Callable[[Any], Any]
+
+
+def _begin(function: Callable[[Any], Any], started: Event) -> None:
+    _Worker.function = function
+    started.set()
+
+
+def _apply(item: Any) -> Any:
+    return _precisely(_Worker.function, item)
 
 
 def _precisely(function: Callable[[T], U], item: T) -> U:

@@ -1,4 +1,4 @@
-"""Progress: long work runs through a tracker, which may draw a bar or do nothing."""
+"""Progress: long loops run through a tracker, which may draw a bar or do nothing."""
 
 from collections.abc import Iterable
 from typing import Protocol, TypeVar, runtime_checkable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 @runtime_checkable
 class Tracker(Protocol):
-    """Passes the items of a long loop through and may report how far it has come."""
+    """Passes the items of a long loop on and may show how far the loop has come."""
 
     def __call__(self, items: Iterable[T], description: str, total: int | None = None) -> Iterable[T]:
         """The same items, watched."""
@@ -16,5 +16,5 @@ class Tracker(Protocol):
 
 
 def silent(items: Iterable[T], description: str, total: int | None = None) -> Iterable[T]:
-    """The same items, with no report."""
+    """The same items; nothing is shown."""
     return items

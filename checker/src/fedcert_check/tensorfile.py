@@ -1,4 +1,4 @@
-"""Safetensors files from strangers: nothing is executed, and no more memory is taken than is allowed."""
+"""Safetensors files from strangers: nothing is executed, and memory stays within limits."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from fedcert_check.errors import UnreadableFile
 Arrays = dict[str, NDArray[Any]]
 METADATA = "__metadata__"
 LENGTH = 8  # bytes that hold the length of the header
-MOST_AXES = 8
+MAX_AXES = 8
 DTYPES = {
     "BOOL": np.dtype("?"),
     "U8": np.dtype("u1"),
@@ -31,13 +31,13 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a file may hold; all are checked before the file's tensors are touched.
+    """Maximum sizes of a file and its parts, all checked before the file's tensors are touched.
 
     Attributes:
         file_bytes: of the whole file, and so of all tensors together.
         header_bytes: of the JSON header.
-        tensor_bytes: of one tensor, and the most entries of one axis.
-        tensors: how many tensors.
+        tensor_bytes: of one tensor; also the maximum length of one axis.
+        tensors: the number of tensors.
     """
 
     file_bytes: int = 2**30
@@ -55,7 +55,7 @@ def read(path: Path, limits: Limits | None = None) -> tuple[dict[str, str], Arra
 
     Args:
         path: the file.
-        limits: the most it may hold; the default's where None.
+        limits: maximum sizes; the default ones where None.
     """
     limits = limits or Limits()
     try:
@@ -81,7 +81,7 @@ def read_metadata(path: Path, limits: Limits) -> tuple[dict[str, str], int]:
 
     Args:
         path: the file.
-        limits: the most it may hold.
+        limits: maximum sizes.
     """
     try:
         with _opened(path) as file:
@@ -98,11 +98,11 @@ def read_metadata(path: Path, limits: Limits) -> tuple[dict[str, str], int]:
 
 
 def bytes_of(path: Path, most: int) -> bytes:
-    """All bytes of a regular file; a pipe or a device is not waited for.
+    """All bytes of a regular file; a pipe or a device raises at once.
 
     Args:
         path: the file.
-        most: how many bytes it may hold.
+        most: its maximum size.
     """
     with _opened(path) as file:
         _size(file, most)
@@ -114,7 +114,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _size(file: BinaryIO, most: int) -> int:
-    """The size of a regular file of at most so many bytes; any other raises."""
+    """The size of a regular file; one that is larger than `most` bytes, or not a regular file, raises."""
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableFile("not a regular file")
@@ -126,7 +126,7 @@ def _size(file: BinaryIO, most: int) -> int:
 def _header(content: bytes, limits: Limits) -> dict[str, Any]:
     length = int.from_bytes(content[:LENGTH], "little")
     if len(content) < LENGTH or length > len(content) - LENGTH:
-        raise UnreadableFile("header: the file is truncated, or no safetensors file")
+        raise UnreadableFile("header: the file is truncated or is not a safetensors file")
     if length > limits.header_bytes:
         raise UnreadableFile(f"header: {length} bytes, more than {limits.header_bytes}")
     try:
@@ -134,32 +134,32 @@ def _header(content: bytes, limits: Limits) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"header: not a safetensors header ({str(error)[:80]})") from error
     if not isinstance(header, dict):
-        raise UnreadableFile("header: no JSON object")
+        raise UnreadableFile("header: not a JSON object")
     return header
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose names are different: readers do not agree on what two of one name mean."""
+    """A JSON object in which no name appears twice: readers disagree on what that would mean."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return entries
 
 
 def _check_metadata(metadata: object) -> None:
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise UnreadableFile("header: metadata must be texts by name")
+        raise UnreadableFile("header: metadata must map names to strings")
 
 
 def _check_entry(name: str, entry: object, limits: Limits) -> None:
     """Whether a tensor's entry is well-formed and what it declares is allowed."""
     field = f"tensor {name[:60]!r}"
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise UnreadableFile(f"{field}: an entry has dtype, shape and data_offsets")
+        raise UnreadableFile(f"{field}: an entry must have dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise UnreadableFile(f"{field}: type {str(dtype)[:20]!r}, known are {', '.join(DTYPES)}")
-    if not _naturals(shape, limits.tensor_bytes) or len(shape) > MOST_AXES:
+        raise UnreadableFile(f"{field}: type {str(dtype)[:20]!r}, not one of {', '.join(DTYPES)}")
+    if not _naturals(shape, limits.tensor_bytes) or len(shape) > MAX_AXES:
         raise UnreadableFile(f"{field}: shape {str(shape)[:60]}")
     size = math.prod(shape) * DTYPES[dtype].itemsize
     if size > limits.tensor_bytes:
@@ -177,16 +177,16 @@ def _check_layout(header: dict[str, Any], size: int) -> None:
     end = 0
     for start, stop in sorted(entry["data_offsets"] for entry in header.values()):
         if start != end:
-            raise UnreadableFile("tensors: they overlap, or leave bytes that belong to none")
+            raise UnreadableFile("tensors: they overlap, or leave bytes that belong to no tensor")
         end = stop
     if end != size:
         raise UnreadableFile(
-            f"tensors: {end} bytes declared, {size} there: the file is truncated, or too long"
+            f"tensors: {end} bytes declared, {size} present: the file is truncated or too long"
         )
 
 
 def _array(name: str, entry: dict[str, Any], data: memoryview) -> NDArray[Any]:
     own = data[slice(*entry["data_offsets"])]
     if entry["dtype"] == "BOOL" and bytes(own).translate(None, b"\x00\x01"):
-        raise UnreadableFile(f"tensor {name[:60]!r}: a truth value that is neither 0 nor 1")
+        raise UnreadableFile(f"tensor {name[:60]!r}: a truth value is neither 0 nor 1")
     return np.frombuffer(own, DTYPES[entry["dtype"]]).reshape(entry["shape"])

@@ -1,11 +1,11 @@
-"""Texts from outside, made safe to print: nothing in them reaches the terminal as a command."""
+"""Text from outside, made safe to print: nothing in it reaches the terminal as a command."""
 
 
 def visible(text: str) -> str:
-    r"""The text with every character that is not printable as its escape.
+    r"""The text with every character that is not printable replaced by its escape sequence.
 
-    Those are control characters, line ends, marks that change the direction of writing, and halves of
-    surrogate pairs. Printed as they are, they could erase or overwrite what stands beside them.
+    Those are control characters, line ends, marks that change the direction of writing, and lone surrogates.
+    Printed as they are, they could erase or overwrite what is printed beside them.
 
     Args:
         text: a name, or a message that quotes one.

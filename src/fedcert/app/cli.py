@@ -1,11 +1,13 @@
 """The command line. Nothing heavy is imported before a command runs."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from fedcert_check.cli import check_command, notify, one_line_errors
+
+PROGRAM = "fedcert"
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -89,9 +91,9 @@ def certify(
     from rich.console import Console
 
     from fedcert.app.config import load_config
-    from fedcert.app.console import progress_bars
     from fedcert.app.output import carry_out
     from fedcert.app.serve import Server
+    from fedcert_check.console import progress_bars
 
     settings = load_config(config, {})
     folder = out or Path("runs") / f"{settings.dataset}-{messages.absolute().name}-certified"
@@ -111,9 +113,9 @@ def _run(
     from rich.console import Console
 
     from fedcert.app.config import load_config
-    from fedcert.app.console import progress_bars
     from fedcert.app.output import carry_out, identity_of
     from fedcert.app.run import run as train_and_certify
+    from fedcert_check.console import progress_bars
 
     config = load_config(config_file, options, preset)
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
@@ -130,16 +132,15 @@ def _run(
 
 def _notify(text: str) -> None:
     """A line for the user, beside the results."""
-    from fedcert_check.visible import visible
-
-    print(f"fedcert: {visible(' '.join(text.split()))}", file=sys.stderr)
+    notify(PROGRAM, text)
 
 
 def _show(summary: Any, folder: Path) -> None:
     """The table of a run, and where its report is."""
     from rich.console import Console
 
-    from fedcert.app.console import plain, summary_table
+    from fedcert.app.console import summary_table
+    from fedcert_check.console import plain
 
     console = Console()
     console.print(summary_table(summary))
@@ -208,67 +209,22 @@ def report(
 def _report(folders: list[Path], out: Path, command: str) -> None:
     from rich.console import Console
 
-    from fedcert.app.console import grid_table, plain
+    from fedcert.app.console import grid_table
     from fedcert.app.report.write import write_report
+    from fedcert_check.console import plain
 
     console = Console()
     console.print(grid_table(write_report(folders, out, command)))
     console.print(plain(f"report: {out / 'report.html'}"), soft_wrap=True)
 
 
-@app.command()
-def check(
-    certificate: Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")],
-    messages: Annotated[
-        Path | None, typer.Option(help="Folder of the clients' messages; the run's own by default.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
-    max_memory: Annotated[
-        float, typer.Option(min=0, help="GiB that a proof may take, all processes together.")
-    ] = 4.0,
-    max_work: Annotated[float, typer.Option(min=0, help="Minutes of one core that a proof may take.")] = 3000,
-) -> None:
-    """Prove certificates again, in ball arithmetic.
-
-    Exit code 0: all proved, 1: something is not proved, 2: something is unreadable or costs too much.
-    """
-    import os
-
-    from rich.console import Console
-
-    from fedcert.app.console import check_table, progress_bars, subjects, unproved
-    from fedcert_check import Refused, Report, certificates, check_each
-    from fedcert_check.cost import Limits
-
-    limits = Limits(int(max_memory * 2**30), 60 * max_work)
-    with progress_bars(Console(stderr=True)) as track:
-        outcomes = check_each(certificates(certificate), messages, jobs or os.cpu_count() or 1, track, limits)
-    reports = [outcome for outcome in outcomes if isinstance(outcome, Report)]
-    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
-    for line in dict.fromkeys(line for report in reports for line in report.document.skipped):
-        _notify(line)
-    for one in refused:
-        _notify(one.reason)
-    if reports:
-        console = Console()
-        console.print(check_table(reports, refused))
-        for text in [*subjects(reports), *(text for report in reports for text in unproved(report))]:
-            console.print(text, soft_wrap=True)
-    raise typer.Exit(2 if refused else 0 if all(report.verdict for report in reports) else 1)
+app.command()(check_command(PROGRAM))
 
 
 def main() -> None:
     """Run the command line; an error that the user or the system can mend is one line and exit code 2."""
-    from fedcert.errors import FedcertError
-
-    try:
-        app()
-    except FedcertError as error:
-        _notify(str(error))
-        raise SystemExit(2) from error
-    except OSError as error:
-        _notify(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        raise SystemExit(2) from error
+    with one_line_errors(PROGRAM):
+        app(prog_name=PROGRAM)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Certificates as files: the claim, the bounds, what they speak about, and the witness.
 
 The file names the clients' messages by their digests and does not repeat them. `fedcert check` proves it
-again from the messages (`check/`); `load_certificate` reads it for further use and proves nothing.
+again from the messages (`fedcert_check`); `load_certificate` reads it for further use and proves nothing.
 """
 
 from collections.abc import Sequence

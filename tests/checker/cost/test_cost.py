@@ -1,7 +1,6 @@
 """What a proof takes: every family says so, more of anything costs more, ordinary files are affordable."""
 
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,39 +8,48 @@ import numpy as np
 import pytest
 from saved import certify_all, make_federation, make_rules
 
-from fedcert.errors import TooCostly
-from fedcert_check import FAMILIES
-from fedcert_check.cost import DEFAULT, GIB, Cost, Limits, affordable, size
-from fedcert_check.cost.rates import PROCESS
-from fedcert_check.document import Client, Document, Layer, Properties, Rule
+from fedcert_check.cost import (
+    DEFAULT_LIMITS,
+    GIB,
+    MIN_SECONDS_PER_PROCESS,
+    Cost,
+    ProofLimits,
+    affordable,
+    size,
+)
+from fedcert_check.cost.rates import PROCESS_BYTES
+from fedcert_check.document import Client, Document, Properties
+from fedcert_check.errors import TooCostly
+from fedcert_check.families import family_of
 from fedcert_check.files import read
+from fedcert_check.laws import DiagonalGaussian
+from fedcert_check.layers import Linear, Network, ReLU
+from fedcert_check.rules import LinearRule
 
 MNIST = (784, 512, 512, 10)
 CLIENTS, PROPERTIES, CELLS = 5, 50, 10
 
 
 def estimate(document: Document, jobs: int = 1) -> Cost:
-    family = FAMILIES.get(document.events, "cells")
-    found: Cost = import_module(f"fedcert_check.cost.{family}").estimate(document, jobs)
-    return found
+    return family_of(document).estimate(document, jobs)
 
 
 def make(
     kind: str, events: str, witness: dict, widths=MNIST, clients=CLIENTS, properties=PROPERTIES, cells=0
 ) -> Document:
     """A certificate of a trained network's size, with arrays that take no memory."""
-    layers = [Layer(a, b) for a, b in pairwise(widths)]
-    network = tuple(layer for pair in zip(layers, [Layer(0, 0)] * len(layers), strict=True) for layer in pair)
-    dimension = sum(layer.outputs * (layer.inputs + 1) for layer in layers)
-    boxes = np.broadcast_to(0.0, (cells, dimension))
-    law = np.broadcast_to(1.0, dimension)
+    layers = [layer for a, b in pairwise(widths) for layer in (Linear(a, b), ReLU())]
+    network = Network(tuple(layers[:-1]))
+    boxes = np.broadcast_to(0.0, (cells, network.dimension))
+    ones = np.broadcast_to(1.0, network.dimension)
+    law = DiagonalGaussian(ones, ones)
     region, C = np.broadcast_to(0.0, (properties, widths[0])), np.zeros((properties, 9, widths[-1]))
     return Document(
         kind,
         events,
-        Rule("fedavg", clients, np.full((clients, 1), 1 / clients), None, 0),
-        network[:-1],
-        tuple(Client(f"client-{i}", "paper-box", law, law, boxes, boxes) for i in range(clients)),
+        LinearRule("fedavg", np.full((clients, 1), 1 / clients)),
+        network,
+        tuple(Client(f"client-{i}", "paper-box", law, boxes, boxes) for i in range(clients)),
         Properties(region, region, C, C[..., 0]),
         np.ones(properties),
         np.ones(properties) if (kind, events) == ("direct", "projected") else None,
@@ -111,7 +119,7 @@ ORDINARY = {
 def test_a_network_of_two_layers_of_512_is_within_the_limits(name: str) -> None:
     document = ORDINARY[name]()
     cost = estimate(document)
-    assert affordable(document, estimate, 1, DEFAULT) == 1
+    assert affordable(document, estimate, 1, DEFAULT_LIMITS) == 1
     assert cost.seconds > 60
     assert cost.memory > GIB / 2
 
@@ -166,17 +174,24 @@ def test_every_certificate_has_an_estimate(tmp_path: Path) -> None:
 
 def test_fewer_processes_work_where_memory_is_short() -> None:
     document = replace(ORDINARY["projected, direct"](), witness={})
-    idle = PROCESS + size(document)
+    idle = PROCESS_BYTES + size(document)
 
     def costs(memory: float, seconds: float = 0.0) -> object:
         return lambda _document, _jobs: Cost(memory, seconds)
 
-    enough = Limits(memory=5 * (idle + GIB), seconds=10.0)
-    assert affordable(document, costs(0.0), 2, enough) == 2
-    assert affordable(document, costs(float(GIB)), 8, enough) == 4
-    assert affordable(document, costs(5.0 * GIB), 8, enough) == 1
-    assert affordable(document, costs(0.0, 10.0), 8, enough) == 8
+    enough = ProofLimits(memory=5 * (idle + GIB), seconds=100.0)
+    assert affordable(document, costs(0.0, 100.0), 2, enough) == 2
+    assert affordable(document, costs(float(GIB), 100.0), 8, enough) == 4
+    assert affordable(document, costs(5.0 * GIB, 100.0), 8, enough) == 1
+    assert affordable(document, costs(0.0, 100.0), 8, enough) == 8
     with pytest.raises(TooCostly, match="GiB of memory, more than"):
         affordable(document, costs(float(enough.memory)), 8, enough)
-    with pytest.raises(TooCostly, match=r"up to 0\.2 minutes of one core, more than 0\.167"):
-        affordable(document, costs(0.0, 12.0), 8, enough)
+    with pytest.raises(TooCostly, match=r"up to 2 minutes of one core, more than 1\.67"):
+        affordable(document, costs(0.0, 120.0), 8, enough)
+
+
+@pytest.mark.parametrize(("processes", "expected"), [(0, 1), (1, 1), (3, 3), (100, 8)])
+def test_another_process_needs_work_that_is_worth_its_start(processes: int, expected: int) -> None:
+    document = replace(ORDINARY["projected, direct"](), witness={})
+    cost = Cost(0.0, 1.01 * processes * MIN_SECONDS_PER_PROCESS)
+    assert affordable(document, lambda _document, _jobs: cost, 8, DEFAULT_LIMITS) == expected

@@ -85,7 +85,7 @@ def test_a_neuron_that_hardly_changes_its_sign_is_within_the_charged_error(
     row = replace(ONE_NEURON, mean=[arb(nu * 0.7)])
     assert not row.changing
     short = characteristic(row, arb(tau))
-    monkeypatch.setattr(inversion, "STABLE", math.inf)
+    monkeypatch.setattr(inversion, "STABLE_DEVIATIONS", math.inf)
     again = replace(row)
     assert again.changing
     full = characteristic(again, arb(tau))
@@ -100,7 +100,7 @@ def test_the_shortcut_changes_a_tail_by_next_to_nothing(monkeypatch) -> None:
     )  # fmt: skip
     short = lower_tail(several, arb(7), arb(1.5), TERMS)
     assert len(several.active) == 1
-    monkeypatch.setattr(inversion, "STABLE", math.inf)
+    monkeypatch.setattr(inversion, "STABLE_DEVIATIONS", math.inf)
     full = lower_tail(replace(several), arb(7), arb(1.5), TERMS)
     assert short.overlaps(full)
     assert abs(short - full) < 1e-11

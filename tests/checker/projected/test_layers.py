@@ -17,7 +17,7 @@ from torch import Tensor
 from fedcert.errors import InvalidCertificate
 from fedcert.rules import LinearRule
 from fedcert_check.balls import exact
-from fedcert_check.document import Layer
+from fedcert_check.layers import Linear, Network, ReLU
 from fedcert_check.projected.layers import (
     RandomLayer,
     Unproven,
@@ -99,10 +99,9 @@ def test_a_deployed_law_without_density_is_refused() -> None:
 
 @pytest.mark.parametrize("pattern", ["r", "rl", "lr", "ll", "lrr", "lrrl", "lrlr", "llrl", "lrllrl"])
 def test_other_patterns_of_layers_are_refused(pattern: str) -> None:
-    network = [Layer(1, 1) if kind == "l" else Layer(0, 0) for kind in pattern]
-    numbers = exact(np.ones(20))
-    with pytest.raises(InvalidCertificate, match="layer"):
-        layered(network, numbers, numbers)
+    numbers = exact(np.ones(2 * pattern.count("l")))
+    with pytest.raises(InvalidCertificate, match=r"layer|ReLU"):
+        layered(Network(tuple(Linear(1, 1) if kind == "l" else ReLU() for kind in pattern)), numbers, numbers)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 4.0), (-1.0, 4.0), (-4.0, 0.0), (-1e-30, 1e-30), (1.0, 4.0)])

@@ -8,7 +8,7 @@ from flint import arb
 
 from fedcert_check.balls import interval_mass, tail
 from fedcert_check.projected.layers import Unproven
-from fedcert_check.projected.tails import MOST_COUNTED, REACH, Projections, total
+from fedcert_check.projected.tails import COVERED_DEVIATIONS, MAX_COUNTED_CLIENTS, Projections, total
 
 CLIENTS = [(1.0,), (1.0, 1.0), (0.3, 2.0, 1.1), (1e-6, 1.0), (0.0, 1.0), (0.0, 0.5, 0.0, 1.0)]
 NAN = arb("nan")
@@ -47,7 +47,7 @@ def test_counting_with_polynomials_is_counting_one_by_one(cells: int, deviations
             tables.append({0: arb(1)})
             continue
         first = 0
-        while not first * step >= REACH * own:
+        while not first * step >= COVERED_DEVIATIONS * own:
             first += 1
         cut = range(-first, first)
         masses = {k: interval_mass(k * step / own, (k + 1) * step / own) for k in cut}
@@ -104,8 +104,8 @@ def test_a_width_costs_no_more_than_its_price(cells: int, deviations: tuple[floa
 
 
 def test_many_clients_are_bounded_and_not_counted() -> None:
-    s = [arb(1)] * (MOST_COUNTED + 1)
+    s = [arb(1)] * (MAX_COUNTED_CLIENTS + 1)
     way = Projections(64)
     found = way.tail(arb(30), s, way.step(s))
     rest = arb(30) - len(s) * way.step(s)
-    assert found.overlaps(tail(rest / total(s)) + len(s) * tail(arb(REACH)))
+    assert found.overlaps(tail(rest / total(s)) + len(s) * tail(arb(COVERED_DEVIATIONS)))

@@ -8,12 +8,13 @@ file made to be slow is not estimated below its cost; an ordinary one may take a
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fedcert_check.cost.rates import PROCESS, PROPERTY
+from fedcert_check.cost.rates import PROCESS_BYTES, PROPERTY_BYTES
 from fedcert_check.document import Document
 from fedcert_check.errors import TooCostly
 
 GIB = 2**30
 MINUTE = 60
+MIN_SECONDS_PER_PROCESS = 2.0  # less work is done before another process has started
 
 
 class Cost(NamedTuple):
@@ -32,7 +33,7 @@ Estimate = Callable[[Document, int], Cost]
 """The cost of a family's proof, given the certificate and the number of processes."""
 
 
-class Limits(NamedTuple):
+class ProofLimits(NamedTuple):
     """The most that a proof may take.
 
     Attributes:
@@ -44,33 +45,36 @@ class Limits(NamedTuple):
     seconds: float = 3000 * MINUTE
 
 
-DEFAULT = Limits()
+DEFAULT_LIMITS = ProofLimits()
 
 
-def affordable(document: Document, estimate: Estimate, jobs: int, limits: Limits) -> int:
-    """How many of the processes the memory allows; raises if not even one, or if the work is too much.
+def affordable(document: Document, estimate: Estimate, jobs: int, limits: ProofLimits) -> int:
+    """The number of processes that memory allows and that the work is worth.
+
+    Raises if not even one process fits into memory, or if the work is too much.
 
     Args:
         document: the certificate.
         estimate: of its family of events.
-        jobs: how many processes are wanted.
+        jobs: maximum number of processes.
         limits: the most that the proof may take.
     """
     cost = estimate(document, jobs)
-    idle = PROCESS + size(document)
-    each = idle + cost.memory
-    able = min(jobs, int((limits.memory - idle) // each))  # one process more waits for them
-    if able < 2 and each > limits.memory:
+    held = size(document)
+    each = PROCESS_BYTES + held + cost.memory
+    waiting = PROCESS_BYTES + 2 * held  # of the process that starts the others, with a copy to send
+    fitting = int((limits.memory - waiting) // each)
+    if fitting < 2 and each > limits.memory:
         raise TooCostly(
             f"the proof would take about {each / GIB:.3g} GiB of memory,"
-            f" more than {limits.memory / GIB:.3g}: raise --max-memory to try"
+            f" more than {limits.memory / GIB:.3g}: raise --max-memory to allow it"
         )
     if cost.seconds > limits.seconds:
         raise TooCostly(
             f"the proof would take up to {cost.seconds / MINUTE:.3g} minutes of one core,"
-            f" more than {limits.seconds / MINUTE:.3g}: raise --max-work to try"
+            f" more than {limits.seconds / MINUTE:.3g}: raise --max-work to allow it"
         )
-    return max(1, able)
+    return max(1, min(jobs, fitting, int(cost.seconds / MIN_SECONDS_PER_PROCESS)))
 
 
 def size(document: Document) -> int:
@@ -78,7 +82,5 @@ def size(document: Document) -> int:
     asked = document.properties
     arrays = [asked.lower, asked.upper, asked.C, asked.d, document.lower, *document.witness.values()]
     for client in document.clients:
-        arrays += [client.loc, client.scale, client.lower, client.upper]
-    if document.rule.weights is not None:
-        arrays.append(document.rule.weights)
-    return sum(array.nbytes for array in arrays) + PROPERTY * len(asked)
+        arrays += [client.law.loc, client.law.scale, client.lower, client.upper]
+    return sum(array.nbytes for array in arrays) + document.rule.nbytes + PROPERTY_BYTES * len(asked)

@@ -5,22 +5,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fedcert_check.boxes import LATTICE, PRODUCT, TILES, Choice, choices_of
+from fedcert_check.boxes import Choice, Counted, choices_of
 from fedcert_check.cost import Cost
-from fedcert_check.cost.cells import MASS
-from fedcert_check.cost.network import proving_bytes, proving_seconds
-from fedcert_check.cost.rates import BALL, COEFFICIENT, COMPARISON, ELEMENT, ENTRY, STEP, TAIL
-from fedcert_check.document import Array, Document
-from fedcert_check.lattice import CELLS, LEVELS, REMEMBERED, WIDEST, kinds_of
+from fedcert_check.cost.cells import MASS_SECONDS
+from fedcert_check.cost.rates import (
+    BALL_BYTES,
+    COEFFICIENT_SECONDS,
+    COMPARISON_SECONDS,
+    ELEMENT_SECONDS,
+    ENTRY_BYTES,
+    STEP_SECONDS,
+    TAIL_SECONDS,
+)
+from fedcert_check.cost.verifier import proving_bytes, proving_seconds
+from fedcert_check.document import Document
+from fedcert_check.lattice import (
+    CELLS_PER_CLIENT,
+    LEVELS_PER_DEVIATION,
+    MAX_REMEMBERED_PROBABILITIES,
+    SPANNED_DEVIATIONS,
+    kinds_of,
+)
 from fedcert_check.parallel import pieces
+from fedcert_check.validation import Array
 
-LAW, BOX, IMAGE = (
-    12,
-    6,
-    10,
-)  # operations on a coordinate of a law, of a box and of what the rule makes of boxes
-RADII = 2**15  # different ones that half precision has
-SORTED = 100  # comparisons that sorting takes for each number
+LAW_OPERATIONS, BOX_OPERATIONS, IMAGE_OPERATIONS = 12, 6, 10  # on a coordinate of each
+MAX_DIFFERENT_RADII = 2**15  # in half precision
+SORTING_COMPARISONS = 100  # for each number that is sorted
 
 
 def estimate(document: Document, jobs: int) -> Cost:
@@ -28,26 +39,33 @@ def estimate(document: Document, jobs: int) -> Cost:
 
     Args:
         document: the certificate.
-        jobs: how many processes.
+        jobs: number of processes.
     """
     choices = choices_of(document)
     dimension, clients = document.dimension, len(document.clients)
-    views = np.concatenate([choice.view for choice in choices])
-    boxes = int(np.isin(views, (LATTICE, PRODUCT)).sum())
-    several = document.kind == "transported" and bool(np.isin(views, (PRODUCT, TILES)).any())
-    parties = clients if several else 1  # that draw from a box of their own
+    counted = np.concatenate([choice.counted for choice in choices])
+    boxes = int(np.isin(counted, (Counted.LATTICE, Counted.PRODUCT)).sum())
+    several = document.kind == "transported" and bool(
+        np.isin(counted, (Counted.PRODUCT, Counted.TILES)).any()
+    )
+    parties = clients if several else 1  # each with a box of its own
     tiles = sum(len(choice.owner) for choice in choices)
-    setup = clients * dimension * 2 * LAW * ELEMENT
+    setup = clients * dimension * 2 * LAW_OPERATIONS * ELEMENT_SECONDS
     seconds = setup * len(pieces(len(document.properties), jobs))
-    seconds += boxes * (parties * dimension * (BOX + IMAGE) * ELEMENT + min(dimension, RADII) * TAIL)
-    seconds += boxes * dimension * SORTED * COMPARISON
-    seconds += tiles * parties * dimension * ((BOX + IMAGE) * ELEMENT + MASS)
-    seconds += (boxes + tiles) * parties * STEP
-    seconds += sum(_squares(choice.owner) for choice in choices) * parties * dimension * COMPARISON
+    seconds += boxes * (
+        parties * dimension * (BOX_OPERATIONS + IMAGE_OPERATIONS) * ELEMENT_SECONDS
+        + min(dimension, MAX_DIFFERENT_RADII) * TAIL_SECONDS
+    )
+    seconds += boxes * dimension * SORTING_COMPARISONS * COMPARISON_SECONDS
+    seconds += (
+        tiles * parties * dimension * ((BOX_OPERATIONS + IMAGE_OPERATIONS) * ELEMENT_SECONDS + MASS_SECONDS)
+    )
+    seconds += (boxes + tiles) * parties * STEP_SECONDS
+    seconds += sum(_squares(choice.owner) for choice in choices) * parties * dimension * COMPARISON_SECONDS
     seconds += (boxes + tiles) * proving_seconds(document)
-    memory = BALL * dimension * (2 * clients + 2 * parties + 8) + proving_bytes(document)
-    counted = lattice(document, choices, jobs) if document.kind == "transported" else Cost(0.0, 0.0)
-    return Cost(memory + counted.memory, seconds + counted.seconds)
+    memory = BALL_BYTES * dimension * (2 * clients + 2 * parties + 8) + proving_bytes(document)
+    tuples = lattice(document, choices, jobs) if document.kind == "transported" else Cost(0.0, 0.0)
+    return Cost(memory + tuples.memory, seconds + tuples.seconds)
 
 
 def _squares(owner: Array) -> float:
@@ -61,32 +79,34 @@ def lattice(document: Document, choices: Sequence[Choice], jobs: int) -> Cost:
     Args:
         document: of a transported claim.
         choices: of its witness.
-        jobs: how many processes, each of which remembers what it counted.
+        jobs: number of processes, each of which remembers what it counted.
     """
     (choice,) = choices
-    asked = np.flatnonzero(choice.view == LATTICE).tolist()
+    asked = np.flatnonzero(choice.counted == Counted.LATTICE).tolist()
     if not asked:
         return Cost(0.0, 0.0)
     clients, dimension = len(document.clients), document.dimension
-    kinds = len(kinds_of(document.rule, document.clients).rows)
+    kinds = len(kinds_of(document.rule, document.laws).rows)
     levels = [_levels(choice, p) for p in asked]
     different = np.unique(np.concatenate(levels))
     counted = sum(_coefficients(own, clients, kinds, dimension) for own in levels)
-    if kinds * len(different) <= REMEMBERED:
+    if kinds * len(different) <= MAX_REMEMBERED_PROBABILITIES:
         counted = min(counted, jobs * _coefficients(different, clients, kinds, kinds * len(different)))
     longest = _coefficients(different[:1], clients, 1, 1)
-    grouping = SORTED * 2 * clients * dimension * COMPARISON
-    memory = 7 * (ENTRY + BALL) * longest + 64 * clients * dimension
-    products = COEFFICIENT * math.log2(max(2, clients))  # by halves
+    grouping = SORTING_COMPARISONS * 2 * clients * dimension * COMPARISON_SECONDS
+    memory = 7 * (ENTRY_BYTES + BALL_BYTES) * longest + 64 * clients * dimension
+    products = COEFFICIENT_SECONDS * math.log2(max(2, clients))  # by halves
     return Cost(memory, counted * products + (jobs + len(asked)) * grouping)
 
 
 def _coefficients(levels: Array, clients: int, kinds: int, most: int) -> float:
-    """Of the polynomials of these radii, ascending, for all kinds of shares but at most so many polynomials.
+    """The number of coefficients of the polynomials of these radii (ascending), for all kinds of shares.
 
-    The shares of n clients sum to √n at most.
+    The shares of n clients sum to √n at most, and there are at most `most` polynomials.
     """
-    lengths = 2 * (CELLS * WIDEST * LEVELS * clients**1.5 / levels + clients)
+    lengths = 2 * (
+        CELLS_PER_CLIENT * SPANNED_DEVIATIONS * LEVELS_PER_DEVIATION * clients**1.5 / levels + clients
+    )
     return float(lengths[:most].sum()) * min(kinds, -(-most // max(1, len(levels))))
 
 
@@ -94,5 +114,5 @@ def _levels(choice: Choice, p: int) -> Array:
     """The different radii of a property, in steps of the lattice; those that count nothing are left out."""
     row = int(choice.row[p])
     radii = choice.tensor[p] if row < 0 else choice.parameter[row]
-    levels = np.unique(np.floor(radii.astype(np.float64) * LEVELS))
+    levels = np.unique(np.floor(radii.astype(np.float64) * LEVELS_PER_DEVIATION))
     return levels[levels >= 1]

@@ -1,17 +1,17 @@
 """What the steps of a proof take on an ordinary core, as `benchmarks/check_cost.py` measures them."""
 
-PROCESS = 260 * 2**20  # bytes of the interpreter with all that is imported
-PROPERTY = 600  # bytes of what is known of a property, beside arrays
-BALL = 90  # bytes of a ball in an array
-ENTRY = 56  # bytes of a ball in one of python-flint's matrices or polynomials
+PROCESS_BYTES = 80 * 2**20  # the interpreter with all that is imported
+PROPERTY_BYTES = 600  # what is known of a property, beside arrays
+BALL_BYTES = 90  # a ball in an array
+ENTRY_BYTES = 56  # a ball in one of python-flint's matrices or polynomials
 
-STEP = 1.2e-4  # seconds of the operations on some arrays, however small
-ELEMENT = 0.15e-6  # of an operation on one ball of an array
-PRODUCT = 8e-9  # of a multiplication within a product of matrices
-COEFFICIENT = 1e-5  # of one coefficient in a product of polynomials
-TAIL = 4e-6  # of the mass beyond a point
-MOMENT = 12e-6  # of the exponential moment of a neuron
-FACTOR = 60e-6  # of a neuron's factor of a characteristic function
-COMPARISON = 2e-9  # of two floats in an array
-MEETING = 0.3e-6  # of two sets of cells
-LOOKUP = 2e-8  # of a cell in a set
+STEP_SECONDS = 1.2e-4  # operations on a few arrays, however small
+ELEMENT_SECONDS = 0.15e-6  # an operation on one ball of an array
+PRODUCT_SECONDS = 8e-9  # a multiplication within a product of matrices
+COEFFICIENT_SECONDS = 1e-5  # one coefficient in a product of polynomials
+TAIL_SECONDS = 4e-6  # the mass beyond a point
+MOMENT_SECONDS = 12e-6  # the exponential moment of a neuron
+FACTOR_SECONDS = 60e-6  # a neuron's factor of a characteristic function
+COMPARISON_SECONDS = 2e-9  # two floats in an array
+MEETING_SECONDS = 0.3e-6  # two sets of cells
+LOOKUP_SECONDS = 2e-8  # a cell in a set

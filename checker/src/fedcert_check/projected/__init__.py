@@ -1,4 +1,4 @@
-"""Projected certificates, proven again in ball arithmetic from the witness's choices."""
+"""Certificates of `projected` events, proven again in balls from the witness's choices."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,18 +7,20 @@ import numpy as np
 from flint import arb, ctx
 
 from fedcert_check.balls import ONE, ZERO, float_down, float_up
-from fedcert_check.document import Array, Document, Proved, require
+from fedcert_check.document import Document, Proved
 from fedcert_check.parallel import over_properties
 from fedcert_check.progress import Tracker
 from fedcert_check.projected.chain import ChainChoices, chained_violation
 from fedcert_check.projected.exact import Choices, Region, TailChoice, violation
-from fedcert_check.projected.inversion import MOST_TERMS
+from fedcert_check.projected.inversion import MAX_TERMS
 from fedcert_check.projected.layers import RandomLayer, Unproven, deployed, own, shares
-from fedcert_check.projected.tails import MOST_CELLS, Projections
+from fedcert_check.projected.tails import MAX_CELLS, Projections
+from fedcert_check.validation import Array, require
 
 PRECISIONS = (64, 128, 256)
 """Bits: what is not proved is tried again with more."""
 EXACT, CONDITIONAL, STATIC = 0, 1, 2
+"""The methods that a witness may choose for a property, by the numbers of its tensor `method`."""
 
 
 def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
@@ -26,7 +28,7 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
 
     Args:
         document: a certificate of projected events.
-        jobs: how many processes.
+        jobs: number of processes.
         track: shows progress.
     """
     kinds: dict[str, Callable[[Document, Sequence[int]], list[Proved]]] = {
@@ -78,8 +80,11 @@ def _upper(document: Document, layers: Sequence[RandomLayer], p: int) -> float:
     point = document.tensor("upper.point", np.float64, count, inputs)[p]
     r = int(document.tensor("upper.constraint", np.int32, count)[p])
     own = document.properties
-    require(bool(((own.lower[p] <= point) & (point <= own.upper[p])).all()), "an attack left its region")
-    require(0 <= r < own.d.shape[1], f"there is no constraint {r}")
+    require(
+        bool(((own.lower[p] <= point) & (point <= own.upper[p])).all()),
+        "an attack point is outside its region",
+    )
+    require(0 <= r < own.d.shape[1], f"upper.constraint is {r}: no constraint has this index")
     if not own.C[p, r].any():
         return 1.0 if own.d[p, r] >= 0 else 0.0
     negated = Region.of(point, point, -own.C[p], -own.d[p])
@@ -107,7 +112,10 @@ def _transported(document: Document, properties: Sequence[int]) -> list[Proved]:
     count = len(document.properties)
     method = document.tensor("method", np.uint8, count)
     projections = Projections(int(document.tensor("cells", np.int32, 1)[0]))
-    require(0 <= projections.cells <= MOST_CELLS, f"{projections.cells} cells a client")
+    require(
+        0 <= projections.cells <= MAX_CELLS,
+        f"{projections.cells} cells for each client, not from 0 to {MAX_CELLS}",
+    )
     found = []
     for p in properties:
         chain = witness.chain(p, int(method[p]))
@@ -138,7 +146,7 @@ class _Witness:
 
     def __init__(self, document: Document, prefix: str) -> None:
         self.document, self.prefix = document, prefix
-        self.widths = [layer.outputs for layer in document.network if layer.linear]
+        self.widths = document.network.widths[1:]
 
     def _floats(self, name: str, p: int, columns: int) -> Array:
         count = len(self.document.properties)
@@ -192,12 +200,14 @@ class _Witness:
         names = ("tail.rate", "tail.centre", "tail.spread")
         numbers = [self._floats(name, p, constraints).tolist() for name in names]
         terms = self.document.tensor(f"{self.prefix}tail.terms", np.int32, count, constraints)[p]
-        require(bool(((terms >= 0) & (terms <= MOST_TERMS)).all()), "an inversion of too many terms")
+        require(
+            bool(((terms >= 0) & (terms <= MAX_TERMS)).all()), f"tail.terms is not between 0 and {MAX_TERMS}"
+        )
         return [TailChoice(*own) for own in zip(*numbers, terms.tolist(), strict=True)]
 
     def chain(self, p: int, method: int) -> ChainChoices:
         """Those of the methods in which every ReLU is a line."""
-        require(method in (CONDITIONAL, STATIC), f"there is no method {method}")
+        require(method in (CONDITIONAL, STATIC), f"method is {method}, not {CONDITIONAL} or {STATIC}")
         failure = self._float("failure", p)
         require(0 < failure < 1, "a failure probability outside (0, 1)")
         hidden = range(len(self.widths) - 1)

@@ -7,7 +7,6 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, zeros
-from fedcert_check.document import Array
 from fedcert_check.projected.exact import Region, first_law, settled, width
 from fedcert_check.projected.forms import Lines, conditional_deviation, through_relu
 from fedcert_check.projected.layers import RandomLayer, Unproven, largest, root, times, unit
@@ -20,6 +19,7 @@ from fedcert_check.projected.movement import (
     read,
 )
 from fedcert_check.projected.tails import Projections
+from fedcert_check.validation import Array
 
 
 @dataclass(frozen=True)

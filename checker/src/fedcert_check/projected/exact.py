@@ -8,12 +8,12 @@ import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
-from fedcert_check.document import Array
 from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert_check.projected.inversion import Row, lower_tail
 from fedcert_check.projected.layers import RandomLayer, Unproven, largest, root, square_root, unit
 from fedcert_check.projected.moments import exponent
 from fedcert_check.projected.movement import Moved, movement
+from fedcert_check.validation import Array
 
 
 @dataclass(frozen=True)

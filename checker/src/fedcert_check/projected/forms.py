@@ -7,10 +7,10 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, size, zeros
-from fedcert_check.document import Array
 from fedcert_check.projected.layers import RandomLayer, greatest, largest, root, times, where
 from fedcert_check.projected.moments import second_moment
 from fedcert_check.projected.movement import Moved, Read, movement_of_inputs, noise_over, read
+from fedcert_check.validation import Array
 
 
 @dataclass(frozen=True)

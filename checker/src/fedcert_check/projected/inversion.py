@@ -16,9 +16,9 @@ from flint import acb, arb
 from fedcert_check.balls import ONE, ZERO, tail
 from fedcert_check.projected.moments import below, exponent
 
-STABLE = 7.5
-MOST_TERMS = 4096  # of an inversion
-RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
+STABLE_DEVIATIONS = 7.5  # of its mean from 0, beyond which a neuron hardly ever changes its sign
+MAX_TERMS = 4096  # of an inversion
+MARKOV_RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,17 @@ class Row:
     @cached_property
     def active(self) -> list[tuple[arb, arb, arb]]:
         """The neurons that are active but for Q(7.5)."""
-        return [neuron for neuron in self.neurons if neuron[0] > STABLE]
+        return [neuron for neuron in self.neurons if neuron[0] > STABLE_DEVIATIONS]
 
     @cached_property
     def changing(self) -> list[tuple[arb, arb, arb]]:
         """The neurons that are neither always active nor always inactive."""
-        return [neuron for neuron in self.neurons if not abs(neuron[0]) > STABLE]
+        return [neuron for neuron in self.neurons if not abs(neuron[0]) > STABLE_DEVIATIONS]
 
     @cached_property
     def stable_error(self) -> arb:
         """What the other neurons' factors, of size ≤ 1, are off by together: Π (1 + 2 Q(|ν|)) − 1 at most."""
-        missed = sum((2 * tail(abs(nu)) for nu, _, _ in self.neurons if abs(nu) > STABLE), ZERO)
+        missed = sum((2 * tail(abs(nu)) for nu, _, _ in self.neurons if abs(nu) > STABLE_DEVIATIONS), ZERO)
         return missed.exp() - 1
 
 
@@ -75,7 +75,7 @@ def lower_tail(row: Row, centre: arb, spread: arb, terms: int) -> arb:
         row: Y.
         centre: the mean of Y, roughly.
         spread: its deviation > 0, roughly; both are exact numbers that only choose the step.
-        terms: how many are added up; what is left out is charged.
+        terms: number of terms that are added up; what is left out is charged.
     """
     if not row.bias_noise > 0:
         return ONE
@@ -135,7 +135,7 @@ def _beyond(row: Row, width: arb, spread: arb) -> arb:
     variance = row.bias_noise**2 + row.reflected**2 + row.last**2
     doubled = 2 ** sum(not s == 0 for s in (row.reflected, row.last))  # noqa: SIM201
     least = ONE
-    for c in RATES:
+    for c in MARKOV_RATES:
         rate = (c / spread).mid()
         found = exponent(rate, row.constant, row.coefficient, row.noise, variance, row.mean, row.scale)
         if found is not None:

@@ -1,14 +1,15 @@
 """The law of a network's parameters, layer by layer, in balls: W ~ N(M, S²), b ~ N(m, s²), independent."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ZERO, Balls, exact, matrix, zeros
-from fedcert_check.document import Array, Document, Layer, require
-from fedcert_check.rules import linear_weights, start
+from fedcert_check.document import Document
+from fedcert_check.layers import Network
+from fedcert_check.rules import linear
+from fedcert_check.validation import Array, require
 
 
 class Unproven(ArithmeticError):
@@ -93,10 +94,7 @@ def greatest(balls: Balls) -> Balls:
 
 def deployed(document: Document) -> list[RandomLayer]:
     """The layers under N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), the law of a linear rule."""
-    loc, variance = start(document.rule, document.dimension), zeros(document.dimension)
-    for weight, client in zip(linear_weights(document.rule), document.clients, strict=True):
-        loc = loc + exact(weight) * exact(client.loc)
-        variance = variance + (exact(weight) * exact(client.scale)) ** 2
+    loc, variance = linear(document.rule).moments(document.laws)
     require(all(v > 0 for v in variance.tolist()), "the deployed law has no density: a scale is zero")
     return layered(document.network, loc, variance)
 
@@ -105,31 +103,23 @@ def shares(document: Document) -> list[list[RandomLayer]]:
     """Each client's share of the deployed noise, of variance w_i² σ_i²."""
     nothing = zeros(document.dimension)
     return [
-        layered(document.network, nothing, (exact(weight) * exact(client.scale)) ** 2)
-        for weight, client in zip(linear_weights(document.rule), document.clients, strict=True)
+        layered(document.network, nothing, (exact(weight) * exact(law.scale)) ** 2)
+        for weight, law in zip(linear(document.rule).weights, document.laws, strict=True)
     ]
 
 
 def own(document: Document, client: int) -> list[RandomLayer]:
     """The layers under one client's own law."""
-    law = document.clients[client]
+    law = document.clients[client].law
     return layered(document.network, exact(law.loc), exact(law.scale) ** 2)
 
 
-def layered(network: Sequence[Layer], loc: Balls, variance: Balls) -> list[RandomLayer]:
+def layered(network: Network, loc: Balls, variance: Balls) -> list[RandomLayer]:
     """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters have this law."""
-    affine = [layer.linear for layer in network]
-    require(affine == [k % 2 == 0 for k in range(len(network))], "layers are not Linear, ReLU, Linear, …")
-    require(affine[-1], "the last layer is a ReLU")
-    layers, place = [], 0
-    for layer in network[::2]:
-        weights, biases = layer.outputs * layer.inputs, layer.outputs
-        shape = (layer.outputs, layer.inputs)
-        parts = (slice(place, place + weights), slice(place + weights, place + weights + biases))
-        M, S2 = loc[parts[0]].reshape(shape), variance[parts[0]].reshape(shape)
-        widest = root(greatest(S2.T))
-        layers.append(
-            RandomLayer(matrix(M), matrix(S2), matrix(M * M + S2), loc[parts[1]], variance[parts[1]], widest)
-        )
-        place += weights + biases
-    return layers
+    require(network.alternating, "the layers are not Linear, ReLU, Linear, …")
+    require(network.layers[-1] == network.linear[-1], "the last layer is a ReLU")
+    laws = zip(network.matrices(loc), network.matrices(variance), strict=True)
+    return [
+        RandomLayer(matrix(M), matrix(S2), matrix(M * M + S2), m, s2, root(greatest(S2.T)))
+        for (M, m), (S2, s2) in laws
+    ]

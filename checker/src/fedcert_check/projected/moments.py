@@ -6,7 +6,7 @@ from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, tail
 
-FAR = 1000  # deviations, beyond which powers of e are kept apart
+FAR_DEVIATIONS = 1000  # beyond which powers of e are kept apart
 
 
 def below(z: arb) -> arb:
@@ -38,7 +38,7 @@ def log_moment(linear: arb, quadratic: arb, mean: arb, deviation: arb) -> arb | 
         return None
     exponent, root = (nu * nu * w + 2 * nu * v + v * v) / (2 * rest), rest.sqrt()
     edge = (nu + v) / root
-    if not (abs(exponent) < FAR and abs(nu) < FAR):
+    if not (abs(exponent) < FAR_DEVIATIONS and abs(nu) < FAR_DEVIATIONS):
         return _far_log_moment(exponent, nu, edge, root)
     return (below(-nu) + exponent.exp() * below(edge) / root).log()
 
@@ -61,7 +61,7 @@ def _far_log_moment(E: arb, nu: arb, z: arb, root: arb) -> arb:
 
 def scaled_tail(x: arb) -> arb:
     """e^(x²/2) Q(x); far out, between two convergents of the continued fraction of Mills' ratio."""
-    if not x > FAR:
+    if not x > FAR_DEVIATIONS:
         return (x * x / 2).exp() * tail(x)
     square = x * x
     above = (square + 2) / (x * (square + 3))

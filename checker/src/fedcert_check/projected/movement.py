@@ -7,8 +7,8 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import Balls, size, zeros
-from fedcert_check.document import Array
 from fedcert_check.projected.layers import RandomLayer, greatest, root, times, where
+from fedcert_check.validation import Array
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def noise_over_inputs(delta: Balls, deviation: Balls, u: arb) -> Balls:
 
 
 def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
-    """A bound of sup_x |N·v(x)|, N_k ~ N(0, r_k²) independent, on two events a row."""
+    """A bound of sup_x |N·v(x)|, N_k ~ N(0, r_k²) independent, on two events for each row."""
     if still(moved.delta):
         return zeros(len(deviation))
     widths, reading = deviation * moved.delta, deviation * moved.theta
@@ -95,7 +95,7 @@ def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
 def movement(
     rows: Balls, layers: Sequence[RandomLayer], radius: Balls, moved: Sequence[Moved], u: arb
 ) -> Balls:
-    """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; 2 l − 1 events a row."""
+    """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; 2 l − 1 events for each."""
     total = zeros(len(rows))
     if still(radius):
         return total
@@ -109,7 +109,7 @@ def movement(
 
 
 def movement_of_inputs(rows: Balls, layer: RandomLayer, radius: Balls, u: arb) -> Balls:
-    """A bound of |B W (x − x_c)|, for rows B of the first layer; one event a row."""
+    """A bound of |B W (x − x_c)|, for rows B of the first layer; one event for each."""
     if still(radius):
         return zeros(len(rows))
     deviation, _ = layer.deviations(rows)

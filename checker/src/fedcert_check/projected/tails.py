@@ -1,7 +1,7 @@
 """Sums of the clients' Gaussian projections (docs/soundness.md, 10.3), in balls.
 
-Pr(Σ_i P_i ≤ −g) for independent P_i ~ N(0, s_i²): by the law of the sum, by one slab a client, or by cells of
-the clients' projections, whose tuples are counted by multiplying polynomials.
+Pr(Σ_i P_i ≤ −g) for independent P_i ~ N(0, s_i²): by the law of the sum, by one slab for each client, or by
+cells of the clients' projections, whose tuples are counted by multiplying polynomials.
 """
 
 import math
@@ -14,10 +14,10 @@ from flint import arb, arb_poly
 from fedcert_check.balls import ONE, ZERO, float_up, interval_mass, tail
 from fedcert_check.projected.layers import largest, square_root
 
-REACH = 8  # deviations of a projection that the cells cover
-COUNTED_FROM = 1e-10
-MOST_COUNTED = 32  # clients
-MOST_CELLS = 2**14  # a client
+COVERED_DEVIATIONS = 8  # of a projection, by the cells on either side
+MIN_COUNTED_TAIL = 1e-10  # a tail that is known to be smaller is not worth counting
+MAX_COUNTED_CLIENTS = 32
+MAX_CELLS = 2**14  # of each client
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Projections:
     """How a sum of projections is bounded.
 
     Attributes:
-        cells: 0 for the law of the sum, 1 for a slab a client, more for cells.
+        cells: 0 for the law of the sum, 1 for a slab for each client, more for cells.
     """
 
     cells: int
 
     def step(self, deviations: Sequence[arb]) -> arb:
         """Δ, the width of a cell, an exact number."""
-        return (2 * REACH * largest(*deviations) / max(1, self.cells - 2)).upper()
+        return (2 * COVERED_DEVIATIONS * largest(*deviations) / max(1, self.cells - 2)).upper()
 
     def width(self, kappa: arb, deviations: Sequence[arb]) -> arb:
         """A g for which Pr(Σ_i P_i ≤ −g) ≤ price(κ)."""
@@ -53,7 +53,7 @@ class Projections:
         Args:
             g: the distance.
             deviations: s_i, or upper bounds of them.
-            step: Δ of the cells, any exact number > 0; of no account where there are none.
+            step: Δ of the cells, any exact number > 0; unused where there are no cells.
         """
         clients = len(deviations)
         if not g > 0:
@@ -66,17 +66,17 @@ class Projections:
             return ONE
         rest = g - clients * step
         bound = tail(rest / total(deviations)) + self._outside(clients)
-        if clients > MOST_COUNTED or bound < COUNTED_FROM or not self._few_cells(deviations, step):
+        if clients > MAX_COUNTED_CLIENTS or bound < MIN_COUNTED_TAIL or not self._few_cells(deviations, step):
             return bound
         return min(bound.upper(), self._count(g, deviations, step).upper())
 
     def _few_cells(self, deviations: Sequence[arb], step: arb) -> bool:
         """Whether a step asks for hardly more cells than the widest projection is to be cut into."""
-        return bool(2 * REACH * largest(*deviations) < (self.cells + 2) * step)
+        return bool(2 * COVERED_DEVIATIONS * largest(*deviations) < (self.cells + 2) * step)
 
     def _outside(self, clients: int) -> arb:
-        """The mass below all cells, n Q(REACH)."""
-        return clients * tail(arb(REACH))
+        """The mass below all cells, n Q(COVERED_DEVIATIONS)."""
+        return clients * tail(arb(COVERED_DEVIATIONS))
 
     def _count(self, g: arb, deviations: Sequence[arb], step: arb) -> arb:
         """1 − Σ over tuples with (Σ_i k_i) Δ ≥ −g of Π_i p_{i,k_i}."""
@@ -84,7 +84,7 @@ class Projections:
         for s in deviations:
             if s == 0:  # always in the cell [0, Δ)
                 continue
-            first = math.ceil(float_up(REACH * s / step)) + 1
+            first = math.ceil(float_up(COVERED_DEVIATIONS * s / step)) + 1
             edges = [k * step / s for k in range(-first, first + 1)]
             masses = [interval_mass(a, b) for a, b in pairwise(edges)]
             sums = sums * arb_poly([*masses, tail(edges[-1])])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from oracles import exact as rational
 from oracles import forward, random_points
 from problems import SPECIFICATIONS, Problem, make_problem
+from saved_certificates import as_network, as_properties
 
 from fedcert.errors import InvalidCertificate
 from fedcert.model.network import Linear, Network, ReLU, mlp
@@ -20,8 +21,9 @@ from fedcert.numerics.box import Box
 from fedcert.verify import AnyOf
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
-from fedcert_check import document, network
-from fedcert_check.balls import PRECISION, exact
+from fedcert_check.balls import PRECISION, Interval, exact
+from fedcert_check.verifier import proven as proven_of
+from fedcert_check.verifier import relax, unflatten
 
 VERIFIERS = [IntervalVerifier(), MergedIntervalVerifier(), LinearVerifier()]
 STRADDLING = {"seed": 0, "widths": (4, 4, 3), "weight_radius": 3.0, "input_radius": 3.0}
@@ -30,17 +32,9 @@ DEEP = {"seed": 3, "widths": (3, 4, 4, 2), "weight_radius": 0.2, "input_radius":
 
 def proven(net: Network, box: Box, properties: Properties, p: int = 0) -> bool:
     """The checker's verdict on one box and one property."""
-    layers = [
-        document.Layer(layer.inputs, layer.outputs) if isinstance(layer, Linear) else document.Layer(0, 0)
-        for layer in net.layers
-    ]
-    regions = properties.regions
-    asked = document.Properties(
-        *(t.numpy() for t in (regions.lower, regions.upper, properties.C, properties.d))
-    )
     with ctx.workprec(PRECISION):
-        ends = network.Interval(exact(box.lower.numpy()), exact(box.upper.numpy()))
-        return network.proven(network.unflatten(layers, ends), asked, p)
+        ends = Interval(exact(box.lower.numpy()), exact(box.upper.numpy()))
+        return proven_of(unflatten(as_network(net), ends), as_properties(properties), p)
 
 
 def vector(*values: float) -> torch.Tensor:
@@ -127,8 +121,8 @@ def test_ties_between_the_two_lines_below_a_relu_are_tried_both_ways() -> None:
     wide = Box(vector(1.0, 0.0, 1.0, 0.0), vector(1.0, 2.0**-40, 1.0, 0.0))
     with ctx.workprec(PRECISION):
         low, high = exact(np.array([-1.0])), exact(np.array([1.0 + 2.0**-40]))
-        bounds = network.Interval(low, high)
-        assert [float(network.relax(bounds, rising)[0][0]) for rising in (False, True)] == [0.0, 1.0]
+        bounds = Interval(low, high)
+        assert [float(relax(bounds, rising)[0][0]) for rising in (False, True)] == [0.0, 1.0]
     assert proven(mlp(1, 1, 1), wide, Properties(region, vector(1.0)[None, None], vector(0.0)[None]))
 
 

@@ -20,8 +20,10 @@ from fedcert.verify.interval import IntervalVerifier
 from fedcert.wire.certificate_file import load_certificate
 from fedcert.wire.message import Message
 from fedcert_check import Report, check
-from fedcert_check.document import Document, Layer, Proved, Rule
+from fedcert_check.document import Document, Proved
 from fedcert_check.document import Properties as Asked
+from fedcert_check.layers import Linear, Network
+from fedcert_check.rules import LinearRule
 
 FEDERATIONS = {
     "cells and boxes": {},
@@ -85,8 +87,8 @@ def test_a_report_names_what_is_not_proved() -> None:
     document = Document(
         "direct",
         "box",
-        Rule("fedavg", 1, one[:1], None, 0),
-        (Layer(1, 1),),
+        LinearRule("fedavg", one[:1]),
+        Network((Linear(1, 1),)),
         (),
         Asked(one, one, one[:, None], one),
         np.full(3, 0.5),

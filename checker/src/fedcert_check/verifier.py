@@ -6,7 +6,7 @@ proven by any. All end points are exact numbers, rounded outward to 128 bits aft
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 from flint import arb
@@ -15,6 +15,7 @@ from fedcert_check.balls import (
     ONE,
     ZERO,
     Balls,
+    Interval,
     exact,
     lower,
     matmul,
@@ -26,20 +27,11 @@ from fedcert_check.balls import (
     upper,
     zeros,
 )
-from fedcert_check.document import Array, Layer, Properties
-from fedcert_check.errors import InvalidCertificate
+from fedcert_check.document import Properties
+from fedcert_check.layers import Linear, Network, ReLU
+from fedcert_check.validation import Array
 
-CLOSE = arb(2) ** -30  # |l + u| / (u − l) below which both lines below a ReLU are tried
-
-
-class Interval(NamedTuple):
-    """Arrays of exact lower and upper ends."""
-
-    lower: Balls
-    upper: Balls
-
-    def __neg__(self) -> "Interval":
-        return Interval(-self.upper, -self.lower)
+MAX_TIED_ASYMMETRY = arb(2) ** -30  # |l + u| / (u − l) up to which both lines below a ReLU are tried
 
 
 class Affine(NamedTuple):
@@ -49,20 +41,19 @@ class Affine(NamedTuple):
     bias: Interval
 
 
-def unflatten(network: Sequence[Layer], box: Interval) -> list[Affine | None]:
+def unflatten(network: Network, box: Interval) -> list[Affine | None]:
     """The parameters of each layer, of a flat box; None for a ReLU."""
+    ends = zip(network.matrices(box.lower), network.matrices(box.upper), strict=True)
+    affine = iter(Affine(Interval(low, high), Interval(least, most)) for (low, least), (high, most) in ends)
     layers: list[Affine | None] = []
-    place = 0
-    for layer in network:
-        if not layer.linear:
-            layers.append(None)
-            continue
-        middle = place + layer.inputs * layer.outputs
-        weight = Interval(*(end[place:middle].reshape(layer.outputs, layer.inputs) for end in box))
-        place = middle + layer.outputs
-        layers.append(Affine(weight, Interval(*(end[middle:place] for end in box))))
-    if any(len(end) != place for end in box):
-        raise InvalidCertificate(f"a box of {len(box.lower)} parameters for a network of {place}")
+    for layer in network.layers:
+        match layer:
+            case Linear():
+                layers.append(next(affine))
+            case ReLU():
+                layers.append(None)
+            case _:
+                assert_never(layer)
     return layers
 
 
@@ -150,7 +141,7 @@ def linear_margins(
     """Lower bounds of C f(x) + d from lines carried back to the input.
 
     Args:
-        layers: the affine layers, with a ReLU between any two.
+        layers: the linear layers, with a ReLU between any two.
         x: the region.
         C: the constraints.
         d: their offsets.
@@ -223,4 +214,4 @@ def _lines(low: arb, high: arb, rising: bool) -> tuple[arb, arb, arb]:
 
 
 def _tied(low: arb, high: arb) -> bool:
-    return bool(low < 0) and bool(high > 0) and bool(abs(low + high) <= CLOSE * (high - low))
+    return bool(low < 0) and bool(high > 0) and bool(abs(low + high) <= MAX_TIED_ASYMMETRY * (high - low))

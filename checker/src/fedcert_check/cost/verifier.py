@@ -1,0 +1,53 @@
+"""What `verifier.proven` takes for one box of parameters and one property."""
+
+from itertools import pairwise
+
+from fedcert_check.cost.rates import BALL_BYTES, ELEMENT_SECONDS, PRODUCT_SECONDS, STEP_SECONDS
+from fedcert_check.document import Document
+
+SIGNED_OPERATIONS, RECTIFIED_OPERATIONS = (
+    28,
+    9,
+)  # on a weight, for inputs of both signs and for those of a ReLU
+INPUT_OPERATIONS, HIDDEN_OPERATIONS = 26, 20  # on a coefficient of a row, at the input and at a hidden layer
+LIVE_ARRAYS = 8  # of coefficients at a time
+PASSES = 2  # with either line below a ReLU
+
+
+def proving_seconds(document: Document) -> float:
+    """Intervals, and lines below the ReLUs twice."""
+    sizes, constraints = document.network.widths, document.properties.C.shape[1]
+    alternating = document.network.alternating
+    weights = [a * b for a, b in pairwise(sizes)]
+    touched = sum(weights) * (RECTIFIED_OPERATIONS if alternating else SIGNED_OPERATIONS)
+    touched += SIGNED_OPERATIONS * weights[0]
+    seconds = touched * ELEMENT_SECONDS + len(weights) * STEP_SECONDS + _carried(sizes, 0, constraints)
+    if alternating:
+        hidden = sum(_carried(sizes[: depth + 2], depth, 2 * sizes[depth + 1]) for depth in _deep(sizes))
+        last = _carried(sizes, len(sizes) - 2, constraints)
+        seconds += PASSES * (touched * ELEMENT_SECONDS + hidden + last)
+    return seconds
+
+
+def proving_bytes(document: Document) -> float:
+    """The arrays of the largest step: all weights of a layer, or the rows of one carried back."""
+    sizes, constraints = document.network.widths, document.properties.C.shape[1]
+    weights = max(a * b for a, b in pairwise(sizes))
+    rows = max([constraints, *(2 * sizes[depth + 1] for depth in _deep(sizes))])
+    return BALL_BYTES * LIVE_ARRAYS * (weights / 2 + rows * max(sizes))
+
+
+def _deep(sizes: tuple[int, ...]) -> range:
+    """The hidden layers whose ranges are carried back."""
+    return range(1, len(sizes) - 2)
+
+
+def _carried(sizes: tuple[int, ...], depth: int, rows: int) -> float:
+    """Seconds of carrying rows back from the outputs of one linear layer to the input."""
+    seconds = 0.0
+    for place in range(depth + 1):
+        before, after = sizes[place], sizes[place + 1]
+        products, operations = (4, INPUT_OPERATIONS) if place == 0 else (2, HIDDEN_OPERATIONS)
+        seconds += STEP_SECONDS + products * rows * before * after * PRODUCT_SECONDS
+        seconds += (operations * rows * before + 6 * rows * after + 8 * before * after) * ELEMENT_SECONDS
+    return seconds

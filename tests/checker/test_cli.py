@@ -1,0 +1,106 @@
+"""One command under two names: the same output and exit codes, and nothing heavy for its help."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hostile import certificate, corrupt_neighbour, doubles, message
+
+from fedcert.app import cli as fedcert_cli
+from fedcert_check import cli
+
+COMMANDS = {
+    "fedcert": (fedcert_cli.main, ["fedcert", "check"]),
+    "fedcert-check": (cli.main, ["fedcert-check"]),
+}
+
+
+def run(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: str) -> int:
+    """The exit code of the command, run in this process."""
+    main, command = COMMANDS[name]
+    monkeypatch.setattr(sys, "argv", [*command, "--jobs", "1", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return int(stop.value.code or 0)
+
+
+def outputs(monkeypatch, capsys, name: str, *arguments: str) -> tuple[int, str, str]:
+    code = run(monkeypatch, name, *arguments)
+    out, err = capsys.readouterr()
+    assert all(line.startswith(f"{name}: ") for line in err.splitlines())
+    return code, out, err.replace(f"{name}: ", "")
+
+
+def test_both_names_say_the_same_and_end_alike(monkeypatch, capsys, tmp_path: Path) -> None:
+    path = corrupt_neighbour(tmp_path)
+    torn = path.with_name("torn.safetensors")
+    torn.write_bytes(path.read_bytes()[:-1])
+    codes = []
+    for arguments in ([str(path)], [str(torn)], [str(tmp_path)], [str(path), "--max-work", "0"], ["nowhere"]):
+        first, second = (outputs(monkeypatch, capsys, name, *arguments) for name in COMMANDS)
+        assert first == second
+        codes.append(first[0])
+    assert codes == [0, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_the_checker_does_not_know_is_one_line_and_exit_code_2(
+    name: str, monkeypatch, capsys, tmp_path: Path
+) -> None:
+    own = [message(tmp_path / "messages", 0, 2)]
+    path = certificate(tmp_path, "direct", "ellipsoids", (1, 1), {"radius": doubles(1)}, own)
+    assert run(monkeypatch, name, str(path)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "family of events 'ellipsoids'" in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_folder_without_certificates_is_one_line(name: str, monkeypatch, capsys, tmp_path: Path) -> None:
+    assert run(monkeypatch, name, str(tmp_path)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{name}: {tmp_path}: this folder has no certificates")
+
+
+def test_an_error_of_the_system_is_one_line(monkeypatch, capsys, tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise ChildProcessError("no worker process could start")
+
+    monkeypatch.setattr("fedcert_check.boxes.over_properties", fail)
+    assert run(monkeypatch, "fedcert-check", str(corrupt_neighbour(tmp_path))) == 2
+    assert capsys.readouterr().err == "fedcert-check: no worker process could start\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "usage"),
+    [
+        ("fedcert.app.cli", ["--help"], "Usage: fedcert [OPTIONS]"),
+        ("fedcert.app.cli", ["check", "--help"], "Usage: fedcert check [OPTIONS]"),
+        ("fedcert_check.cli", ["--help"], "Usage: fedcert-check [OPTIONS]"),
+    ],
+)
+def test_help_loads_neither_torch_nor_what_proofs_need(module: str, arguments: list[str], usage: str) -> None:
+    program = (
+        f"import sys; from {module} import main; sys.argv = ['x', *{arguments}]\n"
+        "try: main()\n"
+        "except SystemExit as leave: assert not leave.code\n"
+        "loaded = {'torch', 'numpy', 'flint'} & sys.modules.keys()\n"
+        "assert not loaded, loaded"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert usage in done.stdout
+
+
+def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fedcert_check", str(corrupt_neighbour(tmp_path))],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "proved" in done.stdout
