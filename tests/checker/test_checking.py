@@ -23,7 +23,7 @@ from fedcert_check import Report, check
 from fedcert_check.document import Document, Proved
 from fedcert_check.document import Properties as Asked
 from fedcert_check.layers import Linear, Network
-from fedcert_check.rules import LinearRule
+from fedcert_check.rules import LinearRule as CheckedRule
 
 FEDERATIONS = {
     "cells and boxes": {},
@@ -87,7 +87,7 @@ def test_a_report_names_what_is_not_proved() -> None:
     document = Document(
         "direct",
         "box",
-        LinearRule("fedavg", one[:1]),
+        CheckedRule("fedavg", one[:1]),
         Network((Linear(1, 1),)),
         (),
         Asked(one, one, one[:, None], one),
