@@ -1,6 +1,7 @@
 import pytest
 from report_samples import job
 
+from fedcert.app.report.formats import headings
 from fedcert.app.report.grid_sheets import (
     federations,
     job_table,
@@ -11,6 +12,7 @@ from fedcert.app.report.grid_sheets import (
     strongest,
     typical,
 )
+from fedcert.app.report.page import as_items
 
 
 def test_the_overview_is_the_mean_over_jobs_rounded_outward() -> None:
@@ -47,14 +49,13 @@ def test_a_federation_counts_once_whatever_is_certified_of_it() -> None:
 def test_the_table_of_jobs_has_a_column_for_every_claim_of_any_job() -> None:
     one, other = job("one.html"), job("other.html", scale=1e-5)
     other.summary["summary"] = [row | {"events": "box", "upper": None} for row in other.summary["summary"]]
-    sheet = job_table([one, other])
-    names = [f"{heading.group} {heading.name}".strip() for heading in sheet.headings]
-    first, second = (dict(zip(names, row, strict=True)) for row in sheet.rows)
+    table = job_table([one, other])
+    first, second = (dict(zip(headings(table), row, strict=True)) for row in as_items(table))
     assert first["projected direct fedavg ≥"].text == "56.17"
     assert first["projected direct fedavg ≤"].text == "62.51"
     assert first["box direct fedavg ≥"].text == "–"
     assert second["box direct fedavg ≥"].text == "56.17"
-    assert "box direct fedavg ≤" not in names
+    assert "box direct fedavg ≤" not in headings(table)
     assert first["data set"].link == "one.html"
     assert first["accuracy, %"].text == "81.25"
     assert first["seconds"].text == "15.0"

@@ -12,8 +12,7 @@ from fedcert.app.grid.job import ELSEWHERE, TRAINING
 from fedcert.app.report.images import heat_map
 from fedcert.app.report.job import Bounds, Job, distinct, estimate, hidden, scale
 from fedcert.app.report.paper import AXES
-from fedcert.app.report.sheet import Heading, Item, Sheet, item, lower, share, upper
-from fedcert.app.report.table import Column
+from fedcert.app.report.table import Column, Item, Table, Value, percent
 from fedcert.app.result import claim_of
 from fedcert.numerics.enclosure import Enclosure
 
@@ -125,7 +124,7 @@ def _federation(job: Job) -> str:
     return json.dumps({key: value for key, value in job.summary["config"].items() if key in TRAINING})
 
 
-def job_table(jobs: Sequence[Job]) -> Sheet:
+def job_table(jobs: Sequence[Job]) -> Table:
     """A row for each job: its setting, accuracy, every bound in per cent, and seconds.
 
     Args:
@@ -134,44 +133,40 @@ def job_table(jobs: Sequence[Job]) -> Sheet:
     rows = [row for job in jobs for row in job.summary["summary"]]
     claims = distinct(map(claim_of, rows))
     closed = {claim_of(row) for row in rows if row["upper"] is not None}
-    headings = [
-        Heading("data set"),
-        Heading("hidden"),
-        *(Heading(name, True) for name in ("clients", "α", "scale", "seed", "accuracy, %")),
-    ]
+    columns = [*map(Column, ("data set", "hidden", "clients", "α", "scale", "seed", "accuracy, %"))]
     for kind, rule, events in claims:
-        headings.append(Heading(f"{kind} {rule} ≥", True, events))
+        columns.append(Column(f"{kind} {rule} ≥", group=events, rounding="down"))
         if (kind, rule, events) in closed:
-            headings.append(Heading(f"{kind} {rule} ≤", True, events))
-    headings += [Heading("MC–IBP", True, "estimated"), Heading("survives attack", True, "estimated")]
-    headings.append(Heading("seconds", True))
+            columns.append(Column(f"{kind} {rule} ≤", group=events, rounding="up"))
+    columns += [Column(name, group="estimated") for name in ("MC–IBP", "survives attack")]
+    columns.append(Column("seconds", 1))
     caption = (
         "Bounds in %, mean over the properties of a job: lower bounds are rounded down, upper bounds up."
         " Estimates are those of the deployed rule."
     )
-    return Sheet("jobs", "Every job", caption, headings, [_job_row(job, claims, closed) for job in jobs])
+    return Table("jobs", "Every job", caption, columns, [_job_row(job, claims, closed) for job in jobs])
 
 
 def _job_row(
     job: Job, claims: Sequence[tuple[str, str, str]], closed: set[tuple[str, str, str]]
-) -> list[Item]:
+) -> list[Value]:
     config = job.summary["config"]
     proven = {claim_of(row): row for row in job.summary["summary"]}
-    row = [
+    row: list[Value] = [
         Item(config["dataset"], config["dataset"], link=job.link),
-        item(hidden(config)),
-        item(config["clients"]),
+        hidden(config),
+        config["clients"],
         Item(f"{config['concentration']:g}", config["concentration"]),
         Item(scale(config), float("inf") if config["scale"] == "learned" else config["scale"]),
-        item(config["seed"]),
-        share(job.summary["accuracy"]),
+        config["seed"],
+        percent(job.summary["accuracy"]),
     ]
     for claim in claims:
-        row.append(lower(proven[claim]["lower"] if claim in proven else None))
+        row.append(percent(proven[claim]["lower"] if claim in proven else None))
         if claim in closed:
-            row.append(upper(proven[claim]["upper"] if claim in proven else None))
+            row.append(percent(proven[claim]["upper"] if claim in proven else None))
     estimates = (estimate(job.summary, name).get(config["rule"]) for name in ("mc-ibp", "attack-survival"))
-    return [*row, *map(share, estimates), item(float(sum(job.summary["timings"].values())), Column("", 1))]
+    return [*row, *map(percent, estimates), float(sum(job.summary["timings"].values()))]
 
 
 @dataclass(frozen=True)

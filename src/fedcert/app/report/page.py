@@ -11,8 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fedcert.app.console import participants
-from fedcert.app.report import grid_sheets, run_sheets
-from fedcert.app.report.formats import raised
+from fedcert.app.report import grid_sheets, run_tables
+from fedcert.app.report.formats import item, raised
 from fedcert.app.report.gallery import grid_cards, run_cards
 from fedcert.app.report.job import (
     Bounds,
@@ -26,8 +26,7 @@ from fedcert.app.report.job import (
     strongest,
 )
 from fedcert.app.report.picture import Picture
-from fedcert.app.report.sheet import sheet
-from fedcert.app.report.table import Table
+from fedcert.app.report.table import Item, Table
 from fedcert.app.result import Property, Summary
 
 
@@ -50,7 +49,7 @@ def run_page(summary: Summary, properties: Sequence[Property]) -> str:
             (bounds(row, survival), [entry["bounds"][i]["lower"] for entry in properties])
             for i, row in enumerate(summary["summary"])
         ],
-        sheets=run_sheets,
+        tables=run_tables,
         cards=run_cards(summary, properties),
         command="run" if summary["histograms"] is not None else "certify --messages messages",
         config=json.dumps(summary["config"], indent=2),
@@ -81,7 +80,7 @@ def grid_page(jobs: Sequence[Job], tables: Sequence[Table], pictures: Sequence[P
         versions=distinct(job.summary["fedcert"] for job in jobs),
         partitions=grid_sheets.partitions(jobs),
         job_table=grid_sheets.job_table(jobs),
-        tables=[sheet(table) for table in tables],
+        tables=tables,
         pictures=[(picture, inline_svg(picture)) for picture in pictures],
         typical=len(typical),
         cards=grid_cards(typical),
@@ -107,6 +106,13 @@ def compact(each: Sequence[Bounds]) -> str:
     return json.dumps([(b.lower, b.upper, b.survival, b.text) for b in each], ensure_ascii=False)
 
 
+def as_items(table: Table) -> list[list[Item]]:
+    """The rows of a table as a page shows and sorts them."""
+    return [
+        [item(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows
+    ]
+
+
 def _render(template: str, **values: object) -> str:
     return _environment().get_template(template).render(values)
 
@@ -124,5 +130,11 @@ def _environment() -> Environment:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {"script": Markup(script), "script_digest": digest}
     environment.globals["compact"] = compact
-    environment.filters |= {"duration": duration, "hidden": hidden, "scale": scale, "symbols": symbols}
+    environment.filters |= {
+        "as_items": as_items,
+        "duration": duration,
+        "hidden": hidden,
+        "scale": scale,
+        "symbols": symbols,
+    }
     return environment

@@ -2,12 +2,13 @@ from dataclasses import replace
 
 from report_samples import files, result
 
-from fedcert.app.report.run_sheets import certificates, estimates, federation, messages, times
-from fedcert.app.report.sheet import Sheet
+from fedcert.app.report.page import as_items
+from fedcert.app.report.run_tables import certificates, estimates, federation, messages, times
+from fedcert.app.report.table import Table, percent
 
 
-def texts(sheet: Sheet) -> list[list[str]]:
-    return [[item.text for item in row] for row in sheet.rows]
+def texts(table: Table) -> list[list[str]]:
+    return [[item.text for item in row] for row in as_items(table)]
 
 
 def test_certificates_stand_beside_the_estimates_of_their_rule() -> None:
@@ -22,27 +23,27 @@ def test_certificates_stand_beside_the_estimates_of_their_rule() -> None:
 def test_estimates_come_with_their_intervals() -> None:
     summary, _ = files(result())
     for row, shown in zip(summary["estimates"], estimates(summary).rows, strict=True):
-        assert [item.key for item in shown] == [
+        assert list(shown) == [
             row["name"],
             row["rule"],
-            row["value"],
-            *row["confidence_interval"],
+            percent(row["value"]),
+            *map(percent, row["confidence_interval"]),
             row["samples"],
         ]
 
 
 def test_the_federation_is_shaded_by_its_counts() -> None:
     summary, _ = files(result())
-    sheet = federation(summary)
-    assert sheet is not None
-    assert texts(sheet)[1] == ["client-1", "30", "23", "7"] + ["0"] * 8
-    assert [item.shade for item in sheet.rows[1][2:5]] == [1.0, 7 / 23, 0.0]
+    table = federation(summary)
+    assert table is not None
+    assert texts(table)[1] == ["client-1", "30", "23", "7"] + ["0"] * 8
+    assert [item.shade for item in as_items(table)[1][2:5]] == [1.0, 7 / 23, 0.0]
     assert federation(files(replace(result(), histograms=None))[0]) is None
 
 
 def test_messages_are_named_by_their_digests() -> None:
     run = result()
-    assert [row[2].text for row in messages(files(run)[0]).rows] == [m.digest for m in run.messages]
+    assert [row[2] for row in messages(files(run)[0]).rows] == [m.digest for m in run.messages]
 
 
 def test_times_by_stage() -> None:
