@@ -1,4 +1,4 @@
-"""A table as text: CSV for programs, Markdown for people, LaTeX for papers."""
+"""A table as text: CSV for programs, Markdown for people, LaTeX for articles."""
 
 import csv as csv_module
 import io

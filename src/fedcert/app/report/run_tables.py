@@ -1,17 +1,13 @@
 """The tables of one run, from the contents of its files."""
 
-from fedcert.app.report.job import estimate
+from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Column, Item, Table, Value, percent
-from fedcert.app.result import Summary, claim_of
+from fedcert.app.result import claim_of
 
 
-def certificates(summary: Summary) -> Table:
-    """Every claim with its bounds, beside the estimates of the same rule.
-
-    Args:
-        summary: the content of result.json.
-    """
-    mc, survival = estimate(summary, "mc-ibp"), estimate(summary, "attack-survival")
+def certificates(run: FinishedRun) -> Table:
+    """Every claim with its bounds, beside the estimates of the same rule."""
+    mc, survival = run.estimate("mc-ibp"), run.estimate("attack-survival")
     columns = [
         *map(Column, ("claim", "rule", "events")),
         Column("at least, %", group="proven", rounding="down"),
@@ -28,7 +24,7 @@ def certificates(summary: Summary) -> Table:
             *(percent(known.get(row["rule"] if row["claim"] != "local" else "")) for known in (mc, survival)),
             row["seconds"],
         ]
-        for row in summary["summary"]
+        for row in run.summary["summary"]
     ]
     caption = (
         "Proven bounds of the probability that the model is safe, mean over the properties; lower bounds"
@@ -38,12 +34,8 @@ def certificates(summary: Summary) -> Table:
     return Table("certificates", "Certificates", caption, columns, rows)
 
 
-def estimates(summary: Summary) -> Table:
-    """Shares of sampled networks.
-
-    Args:
-        summary: the content of result.json.
-    """
+def estimates(run: FinishedRun) -> Table:
+    """Shares of sampled networks."""
     columns = [
         Column("estimate"),
         Column("rule"),
@@ -59,7 +51,7 @@ def estimates(summary: Summary) -> Table:
             *map(percent, (row["value"], *row["confidence_interval"])),
             row["samples"],
         ]
-        for row in summary["estimates"]
+        for row in run.summary["estimates"]
     ]
     caption = (
         "Shares of sampled networks: those that interval bounds prove safe (mc-ibp, aggregated-sampling)"
@@ -68,13 +60,9 @@ def estimates(summary: Summary) -> Table:
     return Table("estimates", "Estimates", caption, columns, rows)
 
 
-def federation(summary: Summary) -> Table | None:
-    """The label histogram of each client, where it is known.
-
-    Args:
-        summary: the content of result.json.
-    """
-    histograms = summary["histograms"]
+def federation(run: FinishedRun) -> Table | None:
+    """The label histogram of each client, where it is known."""
+    histograms = run.summary["histograms"]
     if histograms is None:
         return None
     most = max(1, max(map(max, histograms)))
@@ -85,34 +73,26 @@ def federation(summary: Summary) -> Table | None:
             client["examples"],
             *(Item(str(count), count, count / most) for count in counts),
         ]
-        for client, counts in zip(summary["clients"], histograms, strict=True)
+        for client, counts in zip(run.summary["clients"], histograms, strict=True)
     ]
     caption = "How many examples of each class each client holds."
     columns = [Column("client"), Column("examples"), *classes]
     return Table("histograms", "Label histogram of each client", caption, columns, rows)
 
 
-def messages(summary: Summary) -> Table:
-    """What each client sent.
-
-    Args:
-        summary: the content of result.json.
-    """
+def messages(run: FinishedRun) -> Table:
+    """What each client sent."""
     columns = [Column("client"), Column("examples"), Column("message (SHA-256)")]
     rows: list[list[Value]] = [
-        [client["client"], client["examples"], client["digest"]] for client in summary["clients"]
+        [client["client"], client["examples"], client["digest"]] for client in run.summary["clients"]
     ]
     return Table("messages", "Messages", "Certificates name the messages by these digests.", columns, rows)
 
 
-def times(summary: Summary) -> Table:
-    """Where the time went.
-
-    Args:
-        summary: the content of result.json.
-    """
+def times(run: FinishedRun) -> Table:
+    """Where the time went."""
     caption = (
         "Seconds of wall-clock time in the process that finished the run; of training, wherever it was done."
     )
-    rows = list(summary["timings"].items())
+    rows = list(run.summary["timings"].items())
     return Table("times", "Times", caption, [Column("stage"), Column("seconds")], rows)

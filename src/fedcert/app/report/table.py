@@ -74,8 +74,8 @@ class Table:
     name: str
     title: str
     caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Value]]
+    columns: Sequence[Column] = ()
+    rows: Sequence[Sequence[Value]] = ()
 
     @property
     def groups(self) -> list[tuple[str, int]]:
