@@ -217,7 +217,7 @@ def test_whoever_resumes_a_run_is_told_so(tmp_path: Path) -> None:
     assert not told
     with pytest.raises(KeyboardInterrupt):
         carry_out(killed, tmp_path / "run", identity, notify=told.append)
-    assert told == [f"going on with the unfinished run in {tmp_path / 'run'}"]
+    assert told == [f"resuming the unfinished run in {tmp_path / 'run'}"]
 
 
 def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:

@@ -44,14 +44,14 @@ def carry_out(
         folder: the run's folder.
         identity: what determines the numbers; see `identity_of`.
         overwrite: whether an earlier run, or an unfinished one of another identity, may be replaced.
-        notify: is told when a run goes on where it stopped.
+        notify: is told when a run resumes.
     """
     if publish(folder) and identity.items() <= (summary := read_summary(folder)).items():
         return summary
     check_output(folder, overwrite)
     with Journal(folder, identity, overwrite) as journal:
         if journal.resumed:
-            notify(f"going on with the unfinished run in {folder}")
+            notify(f"resuming the unfinished run in {folder}")
         try:
             result = work(journal.once)
             write_summary(result, journal.folder)
