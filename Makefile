@@ -7,9 +7,9 @@ BIN := .venv/bin
 run: .venv/installed
 	$(BIN)/fedcert run --out runs/digits --overwrite
 
-# The paper's whole evaluation, and ours; killed, it goes on where it stopped. FEDCERT_DATA: the IDX files, if here.
+# The paper's whole evaluation, and ours; killed, it resumes. FEDCERT_DATA: the folder of the IDX files, if here.
 reproduce: .venv/installed
-	$(BIN)/fedcert grid --preset paper --out runs/paper
+	$(BIN)/python -m reproduction --out runs/paper
 
 test: lint types pytest
 

@@ -1,15 +1,16 @@
 """Runs and grids made by hand, for the tests of reports."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
 
 from fedcert.app.config import RunConfig
-from fedcert.app.output import describe_properties, summarise
-from fedcert.app.report.job import Job
+from fedcert.app.output import describe_properties, summarise, write_summary
 from fedcert.app.report.picture import Picture
+from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Column, Spread, Table
 from fedcert.app.run import RunResult
 from fedcert.certificate import Certificate, Claim, Estimate
@@ -76,8 +77,16 @@ def files(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return summarise(run), describe_properties(run)
 
 
-def job(link: str = "", **config: Any) -> Job:
-    return Job(*files(result(**config)), link)
+def finished(link: str = "", **config: Any) -> FinishedRun:
+    return FinishedRun(*files(result(**config)), link)
+
+
+def grid(folder: Path, *seeds: int) -> Path:
+    """The folder of a grid with a job for each seed."""
+    for seed in seeds:
+        (folder / "jobs" / f"job-{seed}").mkdir(parents=True)
+        write_summary(result(seed=seed), folder / "jobs" / f"job-{seed}")
+    return folder
 
 
 def table(rows: int = 3) -> Table:

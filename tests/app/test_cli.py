@@ -35,6 +35,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FEDCERT_DATA", raising=False)
     Path("tiny.toml").write_text(TINY, encoding="utf-8")
+    Path("mnist.toml").write_text("[settings]\ndataset = 'mnist'\n", encoding="utf-8")
     return tmp_path
 
 
@@ -269,7 +270,8 @@ def test_an_unfinished_run_of_another_configuration_is_an_error_that_says_what_t
 
 
 BAD_GRIDS = [
-    pytest.param(["--preset", "draft"], "miniature, paper", id="unknown preset"),
+    pytest.param(["--preset", "draft"], "miniature", id="unknown preset"),
+    pytest.param(["--preset", "paper"], "reproduction/paper.toml", id="the paper's grid"),
     pytest.param(["--preset", "absent.toml"], "absent.toml", id="no such file"),
     pytest.param(["--only", "clients=7"], "one of 2, 3, 5", id="no such job"),
     pytest.param(["--only", "colour=red"], "colour", id="no such setting"),
@@ -277,7 +279,7 @@ BAD_GRIDS = [
     pytest.param(["--events", "balls"], "balls", id="unknown events"),
     pytest.param(["--engine", "abacus"], "abacus", id="unknown engine"),
     pytest.param(["--address", "auto"], "address", id="address without a cluster"),
-    pytest.param(["--preset", "paper", "--data-dir", "absent"], "absent", id="no such data"),
+    pytest.param(["--preset", "mnist.toml", "--data-dir", "absent"], "absent", id="no such data"),
 ]
 
 

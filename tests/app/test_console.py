@@ -2,9 +2,10 @@ import io
 from typing import Any
 
 import pytest
+from report_samples import finished
 from rich.console import Console
 
-from fedcert.app.console import summary_table
+from fedcert.app.console import grid_table, show_grid, summary_table
 
 
 def summary() -> dict[str, Any]:
@@ -95,3 +96,19 @@ def test_no_figure_is_cut_off_in_a_terminal_of_80_columns(rule: str, seconds: fl
     assert "…" not in text
     for part in ("transported", "paper-box", "[100.00, 100.00]", rule):
         assert part in text
+
+
+def test_a_grid_is_shown_by_scale_and_claim_within_eighty_columns() -> None:
+    runs = [finished(), finished(scale=1e-5)]
+    text = shown(grid_table(runs), 80)
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
+    assert lines == [
+        [scale, "projected · direct", "56.17", "62.51", "75.50"] for scale in ("1e-05", "learned")
+    ]
+    assert "2 jobs, 1 federations" in text
+    assert "…" not in text
+
+
+def test_a_grid_is_shown_with_the_place_of_its_report(capsys: pytest.CaptureFixture[str]) -> None:
+    show_grid([finished()], Path("some[/where]"))
+    assert capsys.readouterr().out.splitlines()[-1] == "report: some[/where]/report.html"

@@ -14,6 +14,7 @@ from fedcert.app.config import RunConfig, load_config
 from fedcert.app.journal import PARTS, Format, Once
 from fedcert.app.output import carry_out, check_output, identity_of
 from fedcert.app.report.page import run_page
+from fedcert.app.report.runs import FinishedRun
 from fedcert.app.result import read_properties, read_summary
 from fedcert.app.run import RunResult, run
 from fedcert.errors import CannotWrite, DataError, OutputExists
@@ -170,7 +171,7 @@ def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, 
 
 def test_the_report_can_be_written_again_from_the_folder(folder: Path, result: RunResult) -> None:
     summary = read_summary(folder)
-    again = run_page(summary, read_properties(folder, summary))
+    again = run_page(FinishedRun(summary, read_properties(folder, summary)))
     assert (folder / "report.html").read_text(encoding="utf-8") == again
 
 
@@ -216,7 +217,7 @@ def test_whoever_resumes_a_run_is_told_so(tmp_path: Path) -> None:
     assert not told
     with pytest.raises(KeyboardInterrupt):
         carry_out(killed, tmp_path / "run", identity, notify=told.append)
-    assert told == [f"going on with the unfinished run in {tmp_path / 'run'}"]
+    assert told == [f"resuming the unfinished run in {tmp_path / 'run'}"]
 
 
 def test_the_messages_load_as_they_were_sent(folder: Path, result: RunResult) -> None:

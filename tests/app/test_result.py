@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from damage import damaged, extreme
-from grid_cells import properties, summary
+from grid_runs import properties, summary
 from report_samples import files, result
 
 from fedcert.app.output import write_summary

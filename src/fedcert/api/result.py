@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from fedcert_check.percent import percent_down, percent_up
 from numpy.typing import NDArray
 
 from fedcert.certificate import Certificate
@@ -19,6 +18,7 @@ from fedcert.numerics.enclosure import Enclosure
 from fedcert.wire import atomic
 from fedcert.wire.certificate_file import certificate_file, save_certificate
 from fedcert.wire.message import Message
+from fedcert_check.percent import percent_down, percent_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

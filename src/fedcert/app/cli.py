@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fedcert.app.grid import options as grid_options
 from fedcert_check.cli import check_command, notify, one_line_errors
 
 PROGRAM = "fedcert"
@@ -149,73 +150,45 @@ def _show(summary: Any, folder: Path) -> None:
 
 @app.command()
 def grid(
-    preset: Annotated[str, typer.Option(help="paper, miniature, or a TOML file of your own.")] = "paper",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of the IDX files.")] = None,
-    only: Annotated[
-        str | None, typer.Option(help="Jobs with these settings: dataset=mnist,clients=2,3,hidden=64x64.")
-    ] = None,
-    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Jobs at a time; all cores by default.")] = None,
-    engine: Annotated[str, typer.Option(help="joblib (this machine) or ray (a cluster).")] = "joblib",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster, such as auto.")] = None,
-    shard: Annotated[str | None, typer.Option(help="i/n: the i-th of n parts, for a job array.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Repeat with so many seeds.")] = None,
-    certificates: Annotated[
-        bool, typer.Option("--certificates", help="Keep each job's messages and certificates.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    preset: Annotated[str, typer.Option(help="miniature, or a TOML file of your own.")] = "miniature",
+    data_dir: grid_options.DataDir = None,
+    only: grid_options.Only = None,
+    events: grid_options.Events = None,
+    jobs: grid_options.Jobs = None,
+    engine: grid_options.EngineName = "joblib",
+    address: grid_options.Address = None,
+    shard: grid_options.Shard = None,
+    seeds: grid_options.Seeds = None,
+    certificates: grid_options.KeepCertificates = False,
+    out: grid_options.Out = None,
 ) -> None:
-    """Run many federations: every table and figure. A killed grid goes on; failed jobs are tried again."""
-    from rich.console import Console
-
-    from fedcert.app.grid.carry_out import carry_out_grid
-    from fedcert.app.grid.display import ConsoleDisplay
-    from fedcert.app.grid.engines import choose_engine
-    from fedcert.app.grid.folder import GridFolder
+    """Run many federations, with tables and figures. A killed grid resumes; failed jobs are tried again."""
+    from fedcert.app.grid.command import GridOptions, run_grid
     from fedcert.app.grid.preset import load_grid
-    from fedcert.app.grid.selection import chosen
 
-    chosen_engine = choose_engine(engine, address, jobs)
-    wanted = load_grid(preset)
-    overrides = {"events": events} if events is not None else {}
-    todo = chosen(wanted.jobs(overrides, seeds), only, shard, data_dir)
-    folder = GridFolder((out or Path("runs") / Path(preset).stem).absolute())
-    folder.begin(wanted.title, todo)
-    failed = carry_out_grid(
-        todo, folder, chosen_engine, ConsoleDisplay(Console(stderr=True)), keep_certificates=certificates
-    )
-    for outcome in failed:
-        reason = (outcome.error or "").strip().splitlines()[-1]
-        _notify(f"failed: {outcome.job.name}: {reason}")
-    if shard is not None:
-        _notify(f"when all shards are done: fedcert report {folder.path}")
-    elif len(failed) < len(todo):
-        _report([folder.path], folder.path, f"fedcert grid --preset {preset} --out {folder.path.name}")
-    if failed:
-        _notify(f"{len(failed)} of {len(todo)} jobs failed: the same command tries them again")
-        raise typer.Exit(1)
+    chosen = GridOptions(data_dir, only, events, jobs, engine, address, shard, seeds, certificates)
+
+    def write(folder: Path) -> None:
+        _report([folder], folder, f"fedcert grid --preset {preset} --out {folder.name}")
+
+    folder = out or Path("runs") / Path(preset).stem
+    code = run_grid(load_grid(preset), folder, chosen, write, "fedcert report", _notify)
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()
-def report(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of grids or runs, merged.")],
-    out: Annotated[Path | None, typer.Option(help="Output folder; the first folder by default.")] = None,
-) -> None:
+def report(folders: grid_options.Folders, out: grid_options.Out = None) -> None:
     """Write tables, figures and report.html from the results of grids, shards of grids, or runs."""
     given = " ".join(str(folder) for folder in folders)
     _report(folders, out or folders[0], f"fedcert report {given}")
 
 
 def _report(folders: list[Path], out: Path, command: str) -> None:
-    from rich.console import Console
-
-    from fedcert.app.console import grid_table
+    from fedcert.app.console import show_grid
     from fedcert.app.report.write import write_report
-    from fedcert_check.console import plain
 
-    console = Console()
-    console.print(grid_table(write_report(folders, out, command)))
-    console.print(plain(f"report: {out / 'report.html'}"), soft_wrap=True)
+    show_grid(write_report(folders, out, command), out)
 
 
 app.command()(check_command(PROGRAM))

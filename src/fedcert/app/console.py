@@ -1,13 +1,33 @@
 """What a run or a grid shows in the terminal: its table of certificates."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
-from fedcert.app.report.grid_sheets import federations, overview, typical
-from fedcert.app.report.job import Job
+from fedcert.app.report import table as data
+from fedcert.app.report.formats import shown
+from fedcert.app.report.runs import FinishedRun, merged
+from fedcert.app.report.tables import means
+from fedcert.app.report.words import hidden, participants
 from fedcert.app.result import Summary
+from fedcert_check.console import plain
 from fedcert_check.percent import bounds
+
+
+def terminal(table: data.Table) -> Table:
+    """A table as a terminal shows it.
+
+    Args:
+        table: the table.
+    """
+    drawn = Table(title=table.title, caption=table.caption, padding=(0, 1, 0, 0))  # fits 80 columns
+    for column, number in zip(table.columns, table.numeric, strict=True):
+        drawn.add_column(column.name, justify="right" if number else "left", no_wrap=True)
+    for row in table.rows:
+        drawn.add_row(*map(shown, row, table.columns))
+    return drawn
 
 
 def summary_table(summary: Summary) -> Table:
@@ -16,66 +36,46 @@ def summary_table(summary: Summary) -> Table:
     Args:
         summary: the content of result.json.
     """
-    config = summary["config"]
-    hidden = "×".join(str(width) for width in config["hidden"])
-    table = Table(
-        title=f"{config['dataset']}, {participants(summary)}, hidden {hidden},"
-        f" scale {config['scale']}, {config['properties']} properties",
-        caption="certified: proven bounds [L, U], or L alone, mean over properties\n"
-        f"MC–IBP, attack survival: estimates in %; accuracy {100 * summary['accuracy']:.1f} %",
-        padding=(0, 1, 0, 0),  # the longest names fit 80 columns
+    config, run = summary["config"], FinishedRun(summary, ())
+    title = (
+        f"{config['dataset']}, {participants(summary)}, hidden {hidden(config)},"
+        f" scale {config['scale']}, {config['properties']} properties"
     )
-    for name in ("claim", "rule", "events"):
-        table.add_column(name, no_wrap=True)
-    for name in ("certified, %", "MC–IBP", "attack", "s"):
-        table.add_column(name, justify="right", no_wrap=True)
-    estimates: dict[tuple[str, str | None], float]
-    estimates = {(e["name"], e["rule"]): e["value"] for e in summary["estimates"]}
-    for row in summary["summary"]:
-        rule = row["rule"] if row["claim"] != "local" else None  # local speaks of no deployed model
-        table.add_row(
-            row["claim"],
-            row["rule"],
-            row["events"],
-            bounds(row["lower"], row["upper"]),
-            _percent(estimates.get(("mc-ibp", rule))),
-            _percent(estimates.get(("attack-survival", rule))),
-            f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}",
-        )
-    return table
+    caption = (
+        "certified: proven bounds [L, U], or L alone, mean over properties\n"
+        f"MC–IBP, attack survival: estimates in %; accuracy {100 * summary['accuracy']:.1f} %"
+    )
+    names = ("claim", "rule", "events", "certified, %", "MC–IBP", "attack", "s")
+    rows: list[list[data.Value]] = []
+    for claim, row in run.claims.items():
+        rule = row["rule"] if row["claim"] != "local" else ""  # local speaks of no deployed model
+        seconds = f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}"
+        rows.append([
+            *claim,
+            data.Item(bounds(row["lower"], row["upper"]), row["lower"]),
+            data.percent(run.estimate("mc-ibp").get(rule)),
+            data.percent(run.estimate("attack-survival").get(rule)),
+            data.Item(seconds, row["seconds"]),
+        ])
+    return terminal(data.Table("summary", title, caption, [*map(data.Column, names)], rows))
 
 
-def grid_table(jobs: Sequence[Job]) -> Table:
-    """What is proven of the deployed models at each scale, mean over the jobs of a grid.
+def grid_table(runs: Sequence[FinishedRun]) -> Table:
+    """What is proven of the deployed models at each scale, mean over the runs of a grid.
 
     Args:
-        jobs: the runs of the grid.
+        runs: of the grid.
     """
-    table = Table(
-        title=f"{len(jobs)} jobs, {federations(jobs)} federations",
-        caption="certified: proven bounds [L, U], or L alone, of the deployed rule\n"
-        f"attack survival: estimates in %; means over {len(typical(jobs))} jobs",
-        padding=(0, 1, 0, 0),
-    )
-    for name in ("scale", "events · claim"):
-        table.add_column(name, no_wrap=True)
-    for name in ("certified, %", "attack"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for scale, means in overview(jobs).items():
-        for mean in means:
-            table.add_row(scale, mean.claim, bounds(mean.lower, mean.upper), _percent(mean.survival))
-    return table
+    return terminal(means(merged(runs)))
 
 
-def participants(summary: Summary) -> str:
-    """How many clients took part, and of how many.
+def show_grid(runs: Sequence[FinishedRun], out: Path) -> None:
+    """Print what is proven on the whole, and where the report is.
 
     Args:
-        summary: the content of result.json.
+        runs: of a grid.
+        out: where its report was written.
     """
-    present, expected = len(summary["clients"]), summary["config"]["clients"]
-    return f"{present} clients" if present == expected else f"{present} of {expected} clients"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.2f}"
+    console = Console()
+    console.print(grid_table(runs))
+    console.print(plain(f"report: {out / 'report.html'}"), soft_wrap=True)

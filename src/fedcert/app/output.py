@@ -13,6 +13,7 @@ from fedcert.app.config import RunConfig
 from fedcert.app.journal import PARTS, PROPERTIES, RESULT, Journal, Once, publish
 from fedcert.app.report.images import input_image
 from fedcert.app.report.page import run_page
+from fedcert.app.report.runs import FinishedRun
 from fedcert.app.result import Participant, Property, Summary, read_summary
 from fedcert.app.run import RunResult
 from fedcert.errors import CannotWrite, FedcertError, OutputExists
@@ -35,7 +36,7 @@ def carry_out(
 ) -> Summary:
     """Do the work of a run in its folder, or what is left of it; the content of result.json.
 
-    Work that was killed goes on where it stopped, if it has the same identity. An error in the input
+    Work that was killed resumes where it stopped, if it has the same identity. An error in the input
     leaves the folder as it was; only what cannot be written keeps what is already done.
 
     Args:
@@ -43,14 +44,14 @@ def carry_out(
         folder: the run's folder.
         identity: what determines the numbers; see `identity_of`.
         overwrite: whether an earlier run, or an unfinished one of another identity, may be replaced.
-        notify: is told when a run goes on where it stopped.
+        notify: is told when a run resumes.
     """
     if publish(folder) and identity.items() <= (summary := read_summary(folder)).items():
         return summary
     check_output(folder, overwrite)
     with Journal(folder, identity, overwrite) as journal:
         if journal.resumed:
-            notify(f"going on with the unfinished run in {folder}")
+            notify(f"resuming the unfinished run in {folder}")
         try:
             result = work(journal.once)
             write_summary(result, journal.folder)
@@ -92,7 +93,7 @@ def write_summary(result: RunResult, folder: Path) -> None:
     summary, properties = summarise(result), describe_properties(result)
     atomic.write(folder / "properties.csv", properties_table(result))
     atomic.write(folder / PROPERTIES, json.dumps(properties) + "\n")
-    atomic.write(folder / "report.html", run_page(summary, properties))
+    atomic.write(folder / "report.html", run_page(FinishedRun(summary, properties)))
     atomic.write(folder / RESULT, json.dumps(summary, indent=2) + "\n")
 
 

@@ -24,7 +24,7 @@ from fedcert.certificate import Kind
 from fedcert.errors import UnreadableFile
 from fedcert.wire.message import NAME
 
-EARLIER = {("fedcert",), ("histograms",)}  # what results of earlier versions do not have
+FIELDS_ADDED_LATER = {("fedcert",), ("histograms",)}  # which results of earlier versions lack
 T = TypeVar("T")
 record = with_config(ConfigDict(strict=True, extra="forbid", allow_inf_nan=False))
 
@@ -228,7 +228,7 @@ def _read(path: Path, validate: Callable[[Any], T]) -> T:
 
 
 def _first(problems: Sequence[ErrorDetails]) -> str:
-    if all(problem["type"] == "missing" and problem["loc"] in EARLIER for problem in problems):
+    if all(problem["type"] == "missing" and problem["loc"] in FIELDS_ADDED_LATER for problem in problems):
         return "of an earlier version; remove it, or run it again"
     place, more = problems[0]["loc"], len(problems) - 1
     depth = 5 if place[:1] != ("config",) else 3 if place[1:2] == ("training",) else 2

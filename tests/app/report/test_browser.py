@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_samples import HOSTILE, files, job, picture, result, table
+from report_samples import HOSTILE, files, finished, picture, result, table
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -17,6 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from fedcert.app.report.page import grid_page, run_page
+from fedcert.app.report.runs import FinishedRun
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -69,11 +70,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("pages")
     summary, properties = files(result(refused={HOSTILE: HOSTILE}))
     hostile = summary | {"clients": [each | {"client": HOSTILE} for each in summary["clients"]]}
-    jobs = [job(f"jobs/{seed}/report.html", seed=seed, scale=scale) for seed in (0, 1) for scale in (1e-5, 1)]
+    runs = [
+        finished(f"jobs/{seed}/report.html", seed=seed, scale=scale) for seed in (0, 1) for scale in (1e-5, 1)
+    ]
     contents = {
-        "run": run_page(summary, properties),
-        "hostile": run_page(hostile, properties),
-        "grid": grid_page(jobs, [table(ROWS)], [picture("one"), picture("two")], "fedcert grid"),
+        "run": run_page(FinishedRun(summary, properties)),
+        "hostile": run_page(FinishedRun(hostile, properties)),
+        "grid": grid_page(runs, [table(ROWS)], [picture("one"), picture("two")], "fedcert grid"),
     }
     for name, html in contents.items():
         (folder / f"{name}.html").write_text(html, encoding="utf-8")

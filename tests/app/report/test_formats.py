@@ -1,12 +1,13 @@
 import csv as reader
 import io
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from fedcert.app.report.formats import csv, escaped, latex, markdown, shown, write_tables
-from fedcert.app.report.table import Column, Spread, Table, Value
+from fedcert.app.report.formats import csv, escaped, item, latex, markdown, shown, write_tables
+from fedcert.app.report.table import Column, Item, Spread, Table, Value
 
 TABLE = Table(
     "pair",
@@ -38,10 +39,37 @@ TABLE = Table(
         (99.991, Column("x", rounding="up"), "100.00"),
         (0.1 + 0.2, Column("x", 1, rounding="down"), "0.3"),
         (-3.217, Column("x"), "-3.22"),
+        (Fraction(200, 3), Column("x", rounding="down"), "66.66"),
+        (Fraction(200, 3), Column("x", rounding="up"), "66.67"),
+        (Item("1e-05", 1e-5), Column("x"), "1e-05"),
     ],
 )
 def test_values_are_shown_in_the_digits_of_their_column(value: Value, column: Column, text: str) -> None:
     assert shown(value, column) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (None, None),
+        ("mnist", "mnist"),
+        (3, 3),
+        (1.23456, 1.23456),
+        (Fraction(1, 4), 0.25),
+        (Spread(2.0, 0.25, 4), 2.0),
+        (Item("learned", float("inf")), float("inf")),
+    ],
+)
+def test_a_value_sorts_by_itself(value: Value, key: object) -> None:
+    column = Column("", 3)
+    assert (item(value, column).text, item(value, column).key) == (shown(value, column), key)
+
+
+@pytest.mark.parametrize("third", [Fraction(1, 3), Fraction(2, 3)])
+def test_csv_never_moves_a_bound_inward(third: Fraction) -> None:
+    table = Table("t", "T", "C", [Column("a", rounding="down"), Column("b", rounding="up")], [[third, third]])
+    low, high = csv(table).splitlines()[1].split(",")
+    assert Fraction(float(low)) < third < Fraction(float(high))
 
 
 def test_csv_keeps_all_digits_with_deviation_and_count() -> None:

@@ -1,19 +1,7 @@
-from dataclasses import replace
+from grid_runs import run, summary
 
-import pytest
-from grid_cells import cell
-
-from fedcert.app.report.measures import (
-    accuracy,
-    bound,
-    estimate,
-    law_seconds,
-    proving,
-    retention,
-    spread,
-    stage,
-    upper,
-)
+from fedcert.app.report.measures import accuracy, bound, estimate, families, proving, spread, stage, upper
+from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Spread
 
 
@@ -25,18 +13,40 @@ def test_a_spread_is_mean_and_sample_deviation() -> None:
     assert spread([]) is None
 
 
-def test_measures_are_percentages_of_what_the_cell_holds() -> None:
-    one = cell(events=("paper-box", "projected"))
-    assert accuracy("pog").of(one) == 100 * one.accuracy["pog"]
-    assert bound("direct", "pog", "projected").of(one) == 100 * one.lower["direct", "pog", "projected"]
-    assert upper("direct", "fedavg", "projected").of(one) == 100 * one.upper["direct", "fedavg", "projected"]
-    assert estimate("mc-ibp", "fedavg").of(one) == 100 * one.estimates["mc-ibp", "fedavg"]
+def test_measures_are_percentages_of_what_the_run_found() -> None:
+    one = run(events=("paper-box", "projected"))
+    projected = one.claims["direct", "fedavg", "projected"]
+    assert accuracy("pog").of(one) == 100 * one.summary["accuracy_by_rule"]["pog"]
+    assert bound("direct", "fedavg", "projected").of(one) == 100 * projected["lower"]
+    assert upper("direct", "fedavg", "projected").of(one) == 100 * projected["upper"]
+    assert estimate("mc-ibp", "fedavg").of(one) == 100 * one.estimate("mc-ibp")["fedavg"]
     assert bound("direct", "fedavg", "box").of(one) is None
     assert upper("direct", "fedavg", "paper-box").of(one) is None
 
 
+def test_no_rule_is_the_deployed_one() -> None:
+    one = run(rule="pog")
+    one.summary["accuracy_by_rule"]["pog"] = 0.125
+    one.claims["direct", "pog", "box"]["lower"] = 0.25
+    next(row for row in one.summary["estimates"] if row["rule"] == "pog")["value"] = 0.5
+    assert accuracy().of(one) == 12.5
+    assert bound("direct", None, "box").of(one) == 25
+    assert estimate("mc-ibp", None).of(one) == 50
+
+
+def test_families_come_in_the_order_of_a_run_by_default_then_others() -> None:
+    content = summary(events=("projected", "box"))
+    assert families([FinishedRun(content, ())]) == ["box", "projected"]
+    new = [{**row, "events": "a-new-one"} for row in content["summary"][:1]]
+    assert families([FinishedRun(content | {"summary": new + content["summary"]}, ())]) == [
+        "box",
+        "projected",
+        "a-new-one",
+    ]
+
+
 def test_local_bounds_are_those_of_the_run_under_either_law() -> None:
-    one = cell()
+    one = run()
     assert bound("local", "pog", "box").of(one) == bound("local", "fedavg", "box").of(one) is not None
 
 
@@ -46,19 +56,10 @@ def test_only_bounds_are_rounded_down() -> None:
     assert estimate("mc-ibp", "fedavg").column.rounding == accuracy("fedavg").column.rounding == "nearest"
 
 
-def test_retention_is_unknown_where_nothing_is_certified() -> None:
-    one = cell()
-    zero = replace(one, lower={**one.lower, ("direct", "fedavg", "box"): 0.0})
-    assert retention("box").of(zero) is None
-    assert retention("box").of(one) == pytest.approx(100 * 0.998 / 0.999)
-
-
 def test_seconds_add_up() -> None:
-    one = cell(clients=4)
-    assert stage("x", "training", "estimates").of(one) == one.timings["training"] + one.timings["estimates"]
+    one = run(clients=4)
+    timings = one.summary["timings"]
+    assert stage("x", "training", "estimates").of(one) == timings["training"] + timings["estimates"]
     assert stage("x", "nothing").of(one) is None
     assert proving("box").of(one) == 4 * 0.5 * 2  # local, transported and two direct claims
     assert proving("box", "pog").of(one) == 2 * 0.5 * 2
-    before = one.timings["training"] + one.timings["properties"]
-    assert law_seconds("pog", "box").of(one) == pytest.approx(before + 2.0)
-    assert law_seconds("pog", "paper-box").of(one) == pytest.approx(before + one.timings["messages"] + 0.8)

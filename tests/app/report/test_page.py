@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from report_samples import HOSTILE, files, job, picture, result, table
+from report_samples import HOSTILE, files, finished, picture, result, table
 
-from fedcert.app.report.job import Job
 from fedcert.app.report.page import grid_page, inline_svg, run_page
+from fedcert.app.report.runs import FinishedRun
 from fedcert.app.run import RunResult
 from fedcert.certificate import Certificate, percent_down, percent_up
 
-COMMAND = "fedcert grid --preset paper --out grid"
+COMMAND = "fedcert grid --preset mine.toml --out grid"
 
 
 class Page(HTMLParser):
@@ -36,12 +36,12 @@ class Page(HTMLParser):
 
 
 def rendered(run: RunResult) -> str:
-    return run_page(*files(run))
+    return run_page(FinishedRun(*files(run)))
 
 
 def grid() -> str:
-    jobs = [job(seed=seed, scale=scale) for seed in (0, 1) for scale in ("learned", 1e-5)]
-    return grid_page(jobs, [table()], [picture("one"), picture("two")], COMMAND)
+    runs = [finished(seed=seed, scale=scale) for seed in (0, 1) for scale in ("learned", 1e-5)]
+    return grid_page(runs, [table()], [picture("one"), picture("two")], COMMAND)
 
 
 @pytest.mark.parametrize("html", [rendered(result()), grid()], ids=["run", "grid"])
@@ -93,7 +93,7 @@ def test_a_run_without_claims_has_a_page_of_everything_else() -> None:
     text = Page(rendered(run)).text
     assert "Nothing is proven" in text
     assert "1 of 2" in text  # attacks
-    assert "</html>" in grid_page([Job(*files(run)), job(seed=1)], [], [], "")
+    assert "</html>" in grid_page([FinishedRun(*files(run)), finished(seed=1)], [], [], "")
 
 
 def unproven() -> RunResult:
@@ -113,8 +113,8 @@ def poisoned(value: Any) -> Any:
 
 def test_hostile_text_stays_text() -> None:
     summary, properties = files(result(data_dir=Path("data"), refused={"file": "reason"}))
-    calm = Page(run_page(summary, properties))
-    html = run_page(poisoned(summary), poisoned(properties))
+    calm = Page(run_page(FinishedRun(summary, properties)))
+    html = run_page(FinishedRun(poisoned(summary), poisoned(properties)))
     page = Page(html)
     assert html.count("<script") == 1
     assert set(page.tags) == set(calm.tags)
@@ -123,8 +123,8 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_hostile_text_in_a_grid_stays_text() -> None:
-    calm = job("link", seed=1)
-    hostile = Job(poisoned(calm.summary), poisoned(list(calm.properties)), HOSTILE)
+    calm = finished("link", seed=1)
+    hostile = FinishedRun(poisoned(calm.summary), poisoned(list(calm.properties)), HOSTILE)
     pages = [Page(grid_page([each], [], [], command)) for each, command in ((calm, ""), (hostile, HOSTILE))]
     assert set(pages[1].tags) <= set(pages[0].tags)
     assert not any(name.startswith("on") for name, _ in pages[1].attributes)
@@ -155,6 +155,6 @@ def test_pictures_do_not_share_identifiers() -> None:
 
 
 def test_a_page_of_many_jobs_stays_small() -> None:
-    jobs = [job(f"jobs/{seed}/report.html", seed=seed) for seed in range(30)]
-    few, many = (len(grid_page(each, [], [], COMMAND)) for each in (jobs[:25], jobs))
+    runs = [finished(f"jobs/{seed}/report.html", seed=seed) for seed in range(30)]
+    few, many = (len(grid_page(each, [], [], COMMAND)) for each in (runs[:25], runs))
     assert (many - few) / 5 < 2_000

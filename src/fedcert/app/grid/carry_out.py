@@ -44,7 +44,7 @@ def carry_out_grid(
     """Do what is left of a grid; the outcomes of jobs that failed.
 
     Nothing is done twice: a federation that is trained and a job that has its result are left alone, so
-    that a grid that was killed goes on, and one with failures tries these again.
+    that a grid that was killed resumes, and one with failures tries these again.
 
     Args:
         jobs: of the grid.

@@ -82,7 +82,8 @@ def load_grid(preset: str) -> Grid:
             raise InvalidConfig(f"{preset}: not a readable grid ({error})") from error
     else:
         raise InvalidConfig(
-            f"preset: known are {', '.join(presets())}, or give a TOML file (given {preset!r})"
+            f"preset: {', '.join(presets())} or a TOML file (given {preset!r}); the paper's grid is"
+            " reproduction/paper.toml in fedcert's repository, where `make reproduce` runs it"
         )
     try:
         return parse_grid(tomllib.loads(text))

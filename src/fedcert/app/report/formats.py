@@ -1,15 +1,14 @@
-"""A table as text: CSV for programs, Markdown for people, LaTeX for papers."""
+"""A table as text: CSV for programs, Markdown for people, LaTeX for articles."""
 
 import csv as csv_module
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
-from itertools import groupby
 from pathlib import Path
 
-from fedcert.app.report.table import Column, Spread, Table, Value
+from fedcert.app.report.table import Column, Item, Spread, Table, Value
 from fedcert.wire import atomic
 
 DASH = "–"
@@ -45,9 +44,29 @@ def shown(value: Value, column: Column) -> str:
     if isinstance(value, Spread):
         mean = _rounded(value.mean, column)
         return mean if value.deviation is None else f"{mean} ± {value.deviation:.{column.digits}f}"
-    if isinstance(value, float):
+    if isinstance(value, float | Fraction):
         return _rounded(value, column)
+    if isinstance(value, Item):
+        return value.text
     return DASH if value is None else str(value)
+
+
+def item(value: Value, column: Column) -> Item:
+    """A value as a page shows and sorts it; a spread sorts by its mean.
+
+    Args:
+        value: what stands in the table.
+        column: says how to round.
+    """
+    match value:
+        case Item():
+            return value
+        case Spread():
+            return Item(shown(value, column), value.mean)
+        case Fraction():
+            return Item(shown(value, column), float(value))
+        case _:
+            return Item(shown(value, column), value)
 
 
 def headings(table: Table) -> list[str]:
@@ -67,8 +86,10 @@ def csv(table: Table) -> str:
     names = zip(headings(table), spread, strict=True)
     writer.writerow([name for heading, wide in names for name in _csv_names(heading, wide)])
     for row in table.rows:
-        fields = zip(row, spread, strict=True)
-        writer.writerow([field for value, wide in fields for field in _csv_fields(value, wide)])
+        fields = zip(row, table.columns, spread, strict=True)
+        writer.writerow([
+            field for value, column, wide in fields for field in _csv_fields(value, column, wide)
+        ])
     return text.getvalue()
 
 
@@ -78,7 +99,7 @@ def markdown(table: Table) -> str:
     Args:
         table: what to write.
     """
-    rules = ["---:" if _numeric(table, i) else ":---" for i in range(len(table.columns))]
+    rules = ["---:" if number else ":---" for number in table.numeric]
     body = [
         [shown(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows
     ]
@@ -92,7 +113,7 @@ def latex(table: Table) -> str:
     Args:
         table: what to write.
     """
-    kinds = "".join("r" if _numeric(table, i) else "l" for i in range(len(table.columns)))
+    kinds = "".join("r" if number else "l" for number in table.numeric)
     lines = [
         r"\begin{table*}[t]",
         r"\centering",
@@ -102,7 +123,7 @@ def latex(table: Table) -> str:
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{kinds}}}",
         r"\toprule",
-        *_group_headings(table.columns),
+        *_group_headings(table),
         " & ".join(escaped(column.name) for column in table.columns) + r" \\",
         r"\midrule",
     ]
@@ -142,25 +163,36 @@ def escaped(text: str) -> str:
     )
 
 
-def _rounded(value: float, column: Column) -> str:
+def _rounded(value: float | Fraction, column: Column) -> str:
     if column.rounding == "nearest" or not math.isfinite(value):
-        return f"{value:.{column.digits}f}"
+        return f"{float(value):.{column.digits}f}"
     towards, unit = (math.floor if column.rounding == "down" else math.ceil), 10**column.digits
     return f"{towards(Fraction(value) * unit) / unit:.{column.digits}f}"
-
-
-def _numeric(table: Table, i: int) -> bool:
-    return not any(isinstance(row[i], str) for row in table.rows)
 
 
 def _csv_names(heading: str, spread: bool) -> list[str]:
     return [heading, f"{heading} sd", f"{heading} n"] if spread else [heading]
 
 
-def _csv_fields(value: Value, spread: bool) -> list[Value]:
-    if isinstance(value, Spread):
-        return [value.mean, value.deviation, value.count]
-    return [value, None, None] if spread else [value]
+def _csv_fields(value: Value, column: Column, spread: bool) -> list[Value]:
+    match value:
+        case Spread():
+            return [value.mean, value.deviation, value.count]
+        case Fraction():
+            field: Value = _float(value, column)
+        case Item():
+            field = value.text
+        case _:
+            field = value
+    return [field, None, None] if spread else [field]
+
+
+def _float(value: Fraction, column: Column) -> float:
+    """The nearest number on the side that keeps a bound a bound."""
+    near = float(value)
+    if column.rounding == "down" and near > value:
+        return math.nextafter(near, -math.inf)
+    return math.nextafter(near, math.inf) if column.rounding == "up" and near < value else near
 
 
 def _one_cell(text: str) -> str:
@@ -168,19 +200,18 @@ def _one_cell(text: str) -> str:
 
 
 def _latex_cell(value: Value, column: Column) -> str:
-    if isinstance(value, Spread | float):
+    if isinstance(value, Spread | float | Fraction):
         return "$" + shown(value, column).replace(" ± ", r"\pm") + "$"
     return escaped(shown(value, column))
 
 
-def _group_headings(columns: Sequence[Column]) -> list[str]:
+def _group_headings(table: Table) -> list[str]:
     """A row of the headings that neighbours share, with a rule under each."""
-    if not any(column.group for column in columns):
+    if not table.groups:
         return []
-    cells, rules, start = [], [], 1
-    for group, members in groupby(columns, key=lambda column: column.group):
-        width = len(list(members))
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escaped(group)}}}" if group else "&" * (width - 1))
+    names, rules, start = [], [], 1
+    for group, width in table.groups:
+        names.append(rf"\multicolumn{{{width}}}{{c}}{{{escaped(group)}}}" if group else "&" * (width - 1))
         rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if group else []
         start += width
-    return [" & ".join(cells) + r" \\", "".join(rules)]
+    return [" & ".join(names) + r" \\", "".join(rules)]

@@ -5,19 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedcert.app.report.job import (
-    Bounds,
-    Job,
-    bounds,
-    claim_name,
-    distinct,
-    setting,
-    strongest,
-)
-from fedcert.app.result import Property, Summary
+from fedcert.app.report.bounds import Bounds
+from fedcert.app.report.runs import FinishedRun
+from fedcert.app.report.words import distinct, setting
+from fedcert.app.result import Property, claim_of
 
-MOST = 48  # cards of a grid
-HARDEST = 0.75  # the share of them that has the smallest bounds; the others are drawn at random
+MAX_CARDS = 48  # of a grid
+HARDEST_SHARE = 0.75  # of the cards have the smallest bounds; the others are drawn at random
 
 
 @dataclass(frozen=True)
@@ -46,67 +40,59 @@ class Card:
         return self.bounds[0].lower
 
 
-def run_cards(summary: Summary, properties: Sequence[Property]) -> list[Card]:
-    """A card for each property of a run, with every claim, the strongest first; none without claims.
-
-    Args:
-        summary: the content of result.json.
-        properties: the content of properties.json.
-    """
-    claimed = properties if summary["summary"] else []
-    return [_card(summary, entry, f"property {i}") for i, entry in enumerate(claimed)]
+def run_cards(run: FinishedRun) -> list[Card]:
+    """A card for each property of a run, with every claim, the strongest first; none without claims."""
+    claimed = run.properties if run.claims else []
+    return [_card(run, entry, f"property {i}") for i, entry in enumerate(claimed)]
 
 
-def grid_cards(jobs: Iterable[Job], most: int = MOST) -> list[Card]:
+def grid_cards(runs: Iterable[FinishedRun], max_cards: int = MAX_CARDS) -> list[Card]:
     """The inputs of which least is proven, of each data set alike, and some at random; each input once.
 
     Args:
-        jobs: the runs of the grid.
-        most: the number of cards.
+        runs: of the grid.
+        max_cards: the number of cards.
     """
-    worst: dict[str, tuple[float, Job, int]] = {}  # an input is a property of many federations
-    for job in (job for job in jobs if job.summary["summary"]):
-        first = _first(job.summary)
-        for i, entry in enumerate(job.properties):
+    worst: dict[str, tuple[float, FinishedRun, int]] = {}  # an input is a property of many federations
+    for run in (run for run in runs if run.claims):
+        first = _first(run)
+        for i, entry in enumerate(run.properties):
             bound = entry["bounds"][first]["lower"]
             if entry["image"] not in worst or bound < worst[entry["image"]][0]:
-                worst[entry["image"]] = (bound, job, i)
+                worst[entry["image"]] = (bound, run, i)
     places = sorted(worst.values(), key=lambda place: place[0])
-    datasets = distinct(job.summary["config"]["dataset"] for _, job, _ in places)
+    datasets = distinct(run.dataset for _, run, _ in places)
     chosen = [
         place
         for dataset in datasets
-        for place in _choose(
-            [p for p in places if p[1].summary["config"]["dataset"] == dataset], most // len(datasets)
-        )
+        for place in _choose([p for p in places if p[1].dataset == dataset], max_cards // len(datasets))
     ]
     return [
-        _card(job.summary, job.properties[i], f"property {i} of {setting(job.summary['config'])}", 1)
-        for _, job, i in sorted(chosen, key=lambda place: place[0])
+        _card(run, run.properties[i], f"property {i} of {setting(run.config)}", 1)
+        for _, run, i in sorted(chosen, key=lambda place: place[0])
     ]
 
 
 def _choose(places: list[Any], count: int) -> list[Any]:
     """The first ones, and some of the others at random: the same every time."""
-    hardest, others = places[: round(HARDEST * count)], places[round(HARDEST * count) :]
+    hardest, others = places[: round(HARDEST_SHARE * count)], places[round(HARDEST_SHARE * count) :]
     return hardest + random.Random(0).sample(others, min(count - len(hardest), len(others)))
 
 
-def _card(summary: Summary, entry: Property, title: str, claims: int | None = None) -> Card:
-    first = _first(summary)
+def _card(run: FinishedRun, entry: Property, title: str, max_claims: int | None = None) -> Card:
+    first = _first(run)
     rows = [entry["bounds"][first], *entry["bounds"][:first], *entry["bounds"][first + 1 :]]
     return Card(
         entry["image"],
         entry["label"],
-        summary["config"]["dataset"],
+        run.dataset,
         title,
         entry["attacked"],
-        [bounds(row, entry["survival"]) for row in rows[:claims]],
+        [Bounds.of(row, entry["survival"]) for row in rows[:max_claims]],
     )
 
 
-def _first(summary: Summary) -> int:
+def _first(run: FinishedRun) -> int:
     """The place of the claim that is shown first: the strongest of the deployed model, else any."""
-    best = strongest(summary)
-    names = [claim_name(row) for row in summary["summary"]]
-    return 0 if best is None else names.index(claim_name(best))
+    best = run.strongest
+    return 0 if best is None else list(run.claims).index(claim_of(best))

@@ -1,19 +1,17 @@
-"""Which cells may be averaged, and which settings tell the others apart."""
+"""Which runs may be averaged, and which settings tell the others apart."""
 
-import json
-import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from fedcert.app.report.cells import Cell, order
 from fedcert.app.report.measures import Measure
-from fedcert.app.report.paper import AXES
+from fedcert.app.report.runs import IMMATERIAL, FinishedRun
 from fedcert.app.report.table import Column, Table, Value
+from fedcert.app.report.words import DATASET_NAMES, distinct, scale_name
 
-IMMATERIAL = frozenset({"data_dir", "device", "events", "claims"})
-NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "digits": "Digits"}
+AXES = frozenset({"dataset", "hidden", "clients", "concentration", "scale", "seed"})
+"""Settings that tell the federations of one study apart."""
 K = TypeVar("K", bound=Hashable)
 
 
@@ -23,54 +21,56 @@ class Key:
 
     Attributes:
         column: its heading.
-        of: the value for a cell.
+        of: the value for a run.
     """
 
     column: Column
-    of: Callable[[Cell], Value]
+    of: Callable[[FinishedRun], Value]
 
 
-ARCHITECTURE = Key(Column("Arch."), lambda cell: cell.architecture)
-DATASET = Key(Column("Dataset"), lambda cell: NAMES.get(cell.dataset, cell.dataset))
-CLIENTS = Key(Column("Clients"), lambda cell: cell.clients)
-CONCENTRATION = Key(Column("Concentration"), lambda cell: f"{cell.concentration:g}")
-SCALE = Key(Column("Scale"), lambda cell: scale_name(cell.scale))
+ARCHITECTURE = Key(Column("Arch."), lambda run: run.architecture)
+DATASET = Key(Column("Dataset"), lambda run: DATASET_NAMES.get(run.dataset, run.dataset))
+CLIENTS = Key(Column("Clients"), lambda run: run.clients)
+CONCENTRATION = Key(Column("Concentration"), lambda run: f"{run.concentration:g}")
+SCALE = Key(Column("Scale"), lambda run: scale_name(run.scale))
 
 
-def scale_name(scale: float | str) -> str:
-    """A posterior scale in words.
-
-    >>> scale_name(1e-5), scale_name("learned")
-    ('1e-05', 'learned')
-    """
-    return scale if isinstance(scale, str) else f"{scale:g}"
-
-
-def grouped(cells: Iterable[Cell], key: Callable[[Cell], K]) -> dict[K, list[Cell]]:
-    """The cells by a key, in the order in which keys appear."""
-    groups: dict[K, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(key(cell), []).append(cell)
+def grouped(runs: Iterable[FinishedRun], key: Callable[[FinishedRun], K]) -> dict[K, list[FinishedRun]]:
+    """The runs by a key, in the order in which keys appear."""
+    groups: dict[K, list[FinishedRun]] = {}
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
     return groups
 
 
-def other_settings(cell: Cell) -> dict[str, Any]:
-    """All settings but the axes of a grid and what does not matter, nested ones by their own names."""
+def pair(run: FinishedRun) -> tuple[str, str]:
+    """Data set and architecture."""
+    return run.dataset, run.architecture
+
+
+def flat_settings(run: FinishedRun) -> dict[str, Any]:
+    """All settings that may matter, nested ones by their own names."""
     flat: dict[str, Any] = {}
-    for name, value in cell.config.items():
-        if name not in AXES | IMMATERIAL:
+    for name, value in run.config.items():
+        if name not in IMMATERIAL:
             flat |= value if isinstance(value, dict) else {name: value}
     return flat
 
 
-def distinguishing(cells: Sequence[Cell]) -> list[Key]:
-    """A leading column for every setting, other than the axes of the grid, in which the cells differ.
+def other_settings(run: FinishedRun) -> dict[str, Any]:
+    """All settings that may matter but the axes of a grid."""
+    return {name: value for name, value in flat_settings(run).items() if name not in AXES}
+
+
+def distinguishing(runs: Sequence[FinishedRun], besides: str = "") -> list[Key]:
+    """A leading column for every setting, other than the axes of the grid, in which the runs differ.
 
     Args:
-        cells: of one table.
+        runs: of one table.
+        besides: a setting that has a column already.
     """
-    settings = [other_settings(cell) for cell in cells]
-    names = list(dict.fromkeys(name for values in settings for name in values))
+    settings = [other_settings(run) for run in runs]
+    names = distinct(name for values in settings for name in values if name != besides)
     return [
         Key(Column(name.replace("_", " ")), partial(_setting, name))
         for name in names
@@ -79,76 +79,47 @@ def distinguishing(cells: Sequence[Cell]) -> list[Key]:
 
 
 def spread_table(
-    table: Table, cells: Sequence[Cell], keys: Sequence[Key], measures: Sequence[Measure]
+    table: Table,
+    runs: Sequence[FinishedRun],
+    keys: Sequence[Key],
+    measures: Sequence[Measure],
+    swept: str = "",
 ) -> list[Table]:
     """A table with a row for each value of the keys; measures that nothing is known of are left out.
 
     Args:
-        table: its name, title and caption.
-        cells: what is averaged, within rows; rows come in their order.
-        keys: leading columns; settings in which the cells differ come before them.
+        table: its name, title and caption, without rows yet.
+        runs: what is averaged, within rows; rows come in their order.
+        keys: leading columns; settings in which the runs differ come before them.
         measures: the other columns.
+        swept: a setting among the keys that is none of the axes.
     """
-    known = [measure for measure in measures if any(measure.of(cell) is not None for cell in cells)]
+    known = [measure for measure in measures if any(measure.of(run) is not None for run in runs)]
     if not known:
         return []
-    settings = distinguishing(cells)
+    settings = distinguishing(runs, swept)
     leading = [*settings, *keys]
     rows = grouped(
-        sorted(cells, key=lambda cell: [str(key.of(cell)) for key in settings]),
-        lambda cell: tuple(key.of(cell) for key in leading),
+        sorted(runs, key=lambda run: [str(key.of(run)) for key in settings]),
+        lambda run: tuple(key.of(run) for key in leading),
     )
-    columns = (
-        *(key.column for key in leading),
-        Column("Cells"),
-        *(measure.column for measure in known),
-    )
+    columns = (*(key.column for key in leading), Column("Runs"), *(measure.column for measure in known))
     body = tuple(
         (*values, len(members), *(measure.over(members) for measure in known))
         for values, members in rows.items()
     )
-    return [Table(table.name, table.title, f"{table.caption} {averaged(cells)}", columns, body)]
+    return [replace(table, caption=f"{table.caption} {averaged(runs)}", columns=columns, rows=body)]
 
 
-def heading(name: str, title: str, caption: str) -> Table:
-    """A table that has no rows yet."""
-    return Table(name, title, caption, (), ())
-
-
-def averaged(cells: Sequence[Cell]) -> str:
+def averaged(runs: Sequence[FinishedRun]) -> str:
     """How the entries were made, for a caption."""
-    seeds = len({cell.seed for cell in cells})
-    return f"Entries are mean ± sample standard deviation over the cells of a row ({_count(seeds, 'seed')})."
+    seeds = len({run.config["seed"] for run in runs})
+    plural = "" if seeds == 1 else "s"
+    return f"Entries are mean ± sample standard deviation over the runs of a row ({seeds} seed{plural})."
 
 
-def sweeps(cells: Sequence[Cell], axis: Literal["scale", "clients"], least: int) -> list[list[Cell]]:
-    """Groups of cells that differ in one axis, and in the seed, and in nothing else.
-
-    Args:
-        cells: of a grid.
-        axis: what differs.
-        least: how many values of it there must be.
-    """
-
-    def rest(cell: Cell) -> str:
-        left_out = {axis, "seed"} | IMMATERIAL
-        return json.dumps({k: v for k, v in cell.config.items() if k not in left_out}, sort_keys=True)
-
-    found = grouped(sorted(cells, key=order), rest).values()
-    return [group for group in found if len({getattr(cell, axis) for cell in group}) >= least]
-
-
-def numeric_scale(cell: Cell) -> float:
-    """The posterior scale as a number; infinite where it is learned."""
-    return math.inf if cell.scale == "learned" else float(cell.scale)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _setting(name: str, cell: Cell) -> str:
-    return _text(other_settings(cell).get(name))
+def _setting(name: str, run: FinishedRun) -> str:
+    return _text(other_settings(run).get(name))
 
 
 def _text(value: Any) -> str:

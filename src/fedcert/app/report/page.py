@@ -10,79 +10,66 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fedcert.app.console import participants
-from fedcert.app.report import grid_sheets, run_sheets
-from fedcert.app.report.formats import raised
+from fedcert.app.report import overview, run_tables
+from fedcert.app.report.bounds import Bounds
+from fedcert.app.report.formats import item, raised
 from fedcert.app.report.gallery import grid_cards, run_cards
-from fedcert.app.report.job import (
-    Bounds,
-    Job,
-    bounds,
-    distinct,
-    duration,
-    estimate,
-    hidden,
-    scale,
-    strongest,
-)
 from fedcert.app.report.picture import Picture
-from fedcert.app.report.sheet import sheet
-from fedcert.app.report.table import Table
-from fedcert.app.result import Property, Summary
+from fedcert.app.report.runs import FinishedRun, federations, merged
+from fedcert.app.report.table import Item, Table
+from fedcert.app.report.tables import job_table
+from fedcert.app.report.words import distinct, duration, hidden, participants, scale_name
 
 
-def run_page(summary: Summary, properties: Sequence[Property]) -> str:
-    """The report of a run.
-
-    Args:
-        summary: the content of result.json.
-        properties: the content of properties.json.
-    """
-    survival = estimate(summary, "attack-survival")
-    best = strongest(summary)
+def run_page(run: FinishedRun) -> str:
+    """The report of a run."""
+    survival, best = run.estimate("attack-survival"), run.strongest
     return _render(
         "run.html",
-        summary=summary,
-        properties=properties,
-        clients=participants(summary),
-        best=None if best is None else bounds(best, survival),
+        run=run,
+        summary=run.summary,
+        clients=participants(run.summary),
+        best=None if best is None else Bounds.of(best, survival),
         hierarchy=[
-            (bounds(row, survival), [entry["bounds"][i]["lower"] for entry in properties])
-            for i, row in enumerate(summary["summary"])
+            (Bounds.of(row, survival), [entry["bounds"][i]["lower"] for entry in run.properties])
+            for i, row in enumerate(run.summary["summary"])
         ],
-        sheets=run_sheets,
-        cards=run_cards(summary, properties),
-        command="run" if summary["histograms"] is not None else "certify --messages messages",
-        config=json.dumps(summary["config"], indent=2),
+        tables=run_tables,
+        cards=run_cards(run),
+        command="run" if run.summary["histograms"] is not None else "certify --messages messages",
+        config=json.dumps(run.config, indent=2),
     )
 
 
-def grid_page(jobs: Sequence[Job], tables: Sequence[Table], pictures: Sequence[Picture], command: str) -> str:
+def grid_page(
+    runs: Sequence[FinishedRun], tables: Sequence[Table], pictures: Sequence[Picture], command: str
+) -> str:
     """The report of a grid.
 
     Args:
-        jobs: its runs, at least one.
+        runs: its runs, at least one.
         tables: what they say together.
         pictures: what is to be seen of it.
         command: the command line that makes the grid again.
     """
-    typical = grid_sheets.typical(jobs)
-    overview = grid_sheets.overview(jobs)
-    common, varying = grid_sheets.settings(jobs)
+    whole = merged(runs)
+    typical, means = overview.typical(whole), overview.means_by_scale(whole)
+    common, varying = overview.settings(runs)
     return _render(
         "grid.html",
-        jobs=jobs,
-        overview=overview,
-        strongest=grid_sheets.strongest(overview),
-        seconds=grid_sheets.seconds(jobs),
-        federations=grid_sheets.federations(jobs),
-        properties=sum(len(job.properties) for job in jobs),
-        datasets=distinct(job.summary["config"]["dataset"] for job in jobs),
-        versions=distinct(job.summary["fedcert"] for job in jobs),
-        partitions=grid_sheets.partitions(jobs),
-        job_table=grid_sheets.job_table(jobs),
-        tables=[sheet(table) for table in tables],
+        runs=runs,
+        overview=means,
+        strongest={name: max(each, key=lambda b: b.lower) for name, each in means.items() if each},
+        seconds=overview.seconds(runs),
+        federations=len(federations(runs)),
+        properties=sum(len(run.properties) for run in runs),
+        datasets=distinct(run.dataset for run in runs),
+        versions=distinct(run.summary["fedcert"] for run in runs),
+        partitions=overview.partitions(runs),
+        job_table=job_table(runs),
+        tables=tables,
         pictures=[(picture, inline_svg(picture)) for picture in pictures],
+        whole=whole,
         typical=len(typical),
         cards=grid_cards(typical),
         command=command,
@@ -94,7 +81,7 @@ def grid_page(jobs: Sequence[Job], tables: Sequence[Table], pictures: Sequence[P
 def inline_svg(picture: Picture) -> Markup:
     """The picture as a part of a page, with identifiers that no other picture has."""
     own = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{picture.name}-", picture.svg)
-    return Markup(own)  # drawn by this package
+    return Markup(own)  # drawn by the program that writes the report, not read from results
 
 
 def symbols(text: str) -> Markup:
@@ -105,6 +92,13 @@ def symbols(text: str) -> Markup:
 def compact(each: Sequence[Bounds]) -> str:
     """Bounds for the page's script: lower, upper, survival and text."""
     return json.dumps([(b.lower, b.upper, b.survival, b.text) for b in each], ensure_ascii=False)
+
+
+def as_items(table: Table) -> list[list[Item]]:
+    """The rows of a table as a page shows and sorts them."""
+    return [
+        [item(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows
+    ]
 
 
 def _render(template: str, **values: object) -> str:
@@ -124,5 +118,11 @@ def _environment() -> Environment:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {"script": Markup(script), "script_digest": digest}
     environment.globals["compact"] = compact
-    environment.filters |= {"duration": duration, "hidden": hidden, "scale": scale, "symbols": symbols}
+    environment.filters |= {
+        "as_items": as_items,
+        "duration": duration,
+        "hidden": hidden,
+        "scale": scale_name,
+        "symbols": symbols,
+    }
     return environment

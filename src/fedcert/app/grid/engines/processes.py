@@ -9,8 +9,10 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from fedcert.app.grid.engines.protocol import Outcome, Work, attempt
 from fedcert.app.grid.job import Job
 
-DEATHS = 3  # of the process of a job that runs alone, after which the job is given up
-DIED = f"its process was killed {DEATHS} times: out of memory? Use fewer --jobs, then give the command again"
+MAX_DEATHS = 3  # of the process of a job that runs alone, after which the job is given up
+DIED = (
+    f"its process was killed {MAX_DEATHS} times: out of memory? Use fewer --jobs, then give the command again"
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Processes:
             yield from self._alone(work, job)
 
     def _alone(self, work: Work, job: Job) -> Iterator[Outcome]:
-        for _ in range(DEATHS):
+        for _ in range(MAX_DEATHS):
             if not (yield from self._until_one_dies(work, {job.name: job})):
                 return
         yield Outcome(job, 0.0, DIED)

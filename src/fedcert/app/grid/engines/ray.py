@@ -10,7 +10,7 @@ from fedcert.app.grid.engines.protocol import Outcome, Work, attempt
 from fedcert.app.grid.job import Job
 from fedcert.errors import InvalidConfig
 
-RETRIES = 2  # of a job whose worker died
+MAX_RETRIES = 2  # of a job whose worker died
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RayCluster:
         import ray
         from ray.exceptions import RayError
 
-        begin = ray.remote(num_cpus=1, max_retries=RETRIES)(attempt)
+        begin = ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(attempt)
         under_way = {begin.remote(work, job): job for job in jobs}
         while under_way:
             ready, _ = ray.wait(list(under_way), num_returns=1)

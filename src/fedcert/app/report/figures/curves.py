@@ -1,4 +1,4 @@
-"""Panels of curves over one axis, a family of events each; what both sweeps have in common."""
+"""Panels of curves over one axis, a family of events each."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,25 +8,42 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedcert.app.report.cells import Cell
-from fedcert.app.report.figures.selection import pair, pair_name, scale_words
 from fedcert.app.report.figures.style import (
     BLACK,
-    FAMILY,
     GREY,
     TWO_COLUMNS,
     canvas,
+    family_looks,
     letter,
     percent_axis,
 )
-from fedcert.app.report.grouping import distinguishing, grouped
-from fedcert.app.report.measures import EVENTS, Measure, bound, estimate, upper
+from fedcert.app.report.grouping import distinguishing, grouped, pair
+from fedcert.app.report.measures import Measure, bound, estimate, families, upper
+from fedcert.app.report.runs import FinishedRun
+from fedcert.app.report.words import DATASET_NAMES, scale_name
 
-MOST = 6  # panels of one figure; the tables show all
+MAX_PANELS = 6  # of one figure; the tables show all
 
 
-def panels(groups: Sequence[Sequence[Cell]], label: str, height: float = 2.2) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel for each group of cells.
+def pair_name(of: tuple[str, str], between: str = " ") -> str:
+    """Data set and architecture in few letters.
+
+    >>> pair_name(("fashion-mnist", "1×64"))
+    'FMNIST 1×64'
+    """
+    return f"{DATASET_NAMES.get(of[0], of[0]).replace('Fashion-', 'F')}{between}{of[1]}"
+
+
+def scale_words(runs: Sequence[FinishedRun]) -> str:
+    """The posterior scales of some runs, for a caption."""
+    names = dict.fromkeys(scale_name(run.scale) for run in runs)
+    return "learned scale" if list(names) == ["learned"] else f"scale {', '.join(names)}"
+
+
+def panels(
+    groups: Sequence[Sequence[FinishedRun]], label: str, height: float = 2.2
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel for each group of runs.
 
     Args:
         groups: each is one sweep.
@@ -45,36 +62,35 @@ def panels(groups: Sequence[Sequence[Cell]], label: str, height: float = 2.2) ->
 
 
 def points(
-    cells: Sequence[Cell], measure: Measure, place: Callable[[Cell], float]
+    runs: Sequence[FinishedRun], measure: Measure, place: Callable[[FinishedRun], float]
 ) -> tuple[list[float], list[float]]:
     """Where a measure is known, and its means over seeds.
 
     Args:
-        cells: of one sweep.
+        runs: of one sweep.
         measure: what is shown.
-        place: the horizontal coordinate of a cell.
+        place: the horizontal coordinate of a run.
     """
     known = {
         x: found.mean
-        for x, members in sorted(grouped(cells, place).items())
+        for x, members in sorted(grouped(runs, place).items())
         if (found := measure.over(members)) is not None
     }
     return list(known), list(known.values())
 
 
-def certified_panel(axes: Axes, cells: Sequence[Cell], place: Callable[[Cell], float]) -> None:
+def certified_panel(axes: Axes, runs: Sequence[FinishedRun], place: Callable[[FinishedRun], float]) -> None:
     """Direct and transported bounds by events, the band up to an upper bound, and the estimates.
 
     Args:
         axes: where.
-        cells: of one sweep.
-        place: the horizontal coordinate of a cell.
+        runs: of one sweep.
+        place: the horizontal coordinate of a run.
     """
-    for events in EVENTS:
-        colour, marker = FAMILY[events]
-        direct = points(cells, bound("direct", "fedavg", events), place)
-        transported = points(cells, bound("transported", "fedavg", events), place)
-        above = dict(zip(*points(cells, upper("direct", "fedavg", events), place), strict=True))
+    for events, (colour, marker) in family_looks(families(runs)).items():
+        direct = points(runs, bound("direct", None, events), place)
+        transported = points(runs, bound("transported", None, events), place)
+        above = dict(zip(*points(runs, upper("direct", None, events), place), strict=True))
         axes.plot(*direct, color=colour, marker=marker, label=f"{events}, direct")
         axes.plot(*transported, color=colour, marker=marker, markerfacecolor="white", linestyle="--",
                   label=f"{events}, transported")  # fmt: skip
@@ -84,8 +100,8 @@ def certified_panel(axes: Axes, cells: Sequence[Cell], place: Callable[[Cell], f
             axes.fill_between(places, lows, highs, color=colour, alpha=0.2, lw=0, label="[L, U], direct")
             if len(band) == 1:
                 axes.vlines(places, lows, highs, color=colour, alpha=0.2, linewidth=6)
-    survival = points(cells, estimate("attack-survival", "fedavg"), place)
-    sampled = points(cells, estimate("mc-ibp", "fedavg"), place)
+    survival = points(runs, estimate("attack-survival", None), place)
+    sampled = points(runs, estimate("mc-ibp", None), place)
     axes.plot(*survival, color=BLACK, marker="*", markersize=5, linestyle="", label="attack survival")
     axes.plot(*sampled, color=GREY, marker="x", linestyle="", label="MC–IBP")
     percent_axis(axes)
@@ -93,21 +109,25 @@ def certified_panel(axes: Axes, cells: Sequence[Cell], place: Callable[[Cell], f
 
 
 def group_title(
-    axes: Axes, i: int, group: Sequence[Cell], groups: Sequence[Sequence[Cell]], axis: str
+    axes: Axes, i: int, group: Sequence[FinishedRun], groups: Sequence[Sequence[FinishedRun]], swept: str
 ) -> None:
-    """What tells a panel's cells from those of the others.
+    """What tells a panel's runs from those of the others.
 
     Args:
         axes: the panel.
         i: its place.
-        group: its cells.
-        groups: all panels' cells.
-        axis: scale or clients, whichever the panel sweeps over.
+        group: its runs.
+        groups: all panels' runs.
+        swept: the setting that the panel sweeps over.
     """
     first = group[0]
-    federation = f"{first.clients} clients" if axis == "scale" else scale_words(group)
-    words = [pair_name(pair(first)), f"{federation}, concentration {first.concentration:g}"]
-    settings = distinguishing([members[0] for members in groups])
+    federation = {
+        "scale": scale_words(group),
+        "clients": f"{first.clients} clients",
+        "concentration": f"concentration {first.concentration:g}",
+    }
+    words = [pair_name(pair(first)), ", ".join(text for name, text in federation.items() if name != swept)]
+    settings = distinguishing([members[0] for members in groups], swept)
     words += [", ".join(f"{key.column.name} {key.of(first)}" for key in settings)] if settings else []
     letter(axes, i, "\n".join(words))
 
@@ -130,8 +150,8 @@ def shared_legend(figure: Figure, columns: int) -> None:
     figure.legend(list(entries.values()), list(entries), loc=place, ncols=1 if alone else columns)
 
 
-def selected(groups: Sequence[list[Cell]]) -> list[list[Cell]]:
-    """The panels that are drawn: the longest sweeps, of as many dataset–architecture pairs as there are.
+def selected(groups: Sequence[list[FinishedRun]]) -> list[list[FinishedRun]]:
+    """The panels that are drawn: the longest sweeps, of as many data sets and networks as there are.
 
     Args:
         groups: all sweeps.
@@ -141,7 +161,7 @@ def selected(groups: Sequence[list[Cell]]) -> list[list[Cell]]:
     for i, group in enumerate(groups):
         ranks.append((seen[pair(group[0])], -len(group), i))
         seen[pair(group[0])] += 1
-    return [groups[i] for i in sorted(i for _, _, i in sorted(ranks)[:MOST])]
+    return [groups[i] for i in sorted(i for _, _, i in sorted(ranks)[:MAX_PANELS])]
 
 
 def _drawn(handle: object) -> bool:

@@ -2,8 +2,9 @@
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from itertools import cycle
 from typing import Any, ParamSpec, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
@@ -11,12 +12,13 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fedcert.app.config import RunConfig
 from fedcert.app.report.picture import Picture
 
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16  # inches
 BLACK, ORANGE, SKY, GREEN = "#000000", "#e69f00", "#56b4e9", "#009e73"  # Okabe and Ito's palette
 BLUE, VERMILION, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#808080"
-FAMILY = {"paper-box": (VERMILION, "o"), "box": (BLUE, "s"), "projected": (GREEN, "D")}
+FAMILY_LOOKS = [(VERMILION, "o"), (BLUE, "s"), (GREEN, "D"), (PURPLE, "^"), (ORANGE, "v"), (SKY, "P")]
 SERIES = [(BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D"), (ORANGE, "v"), (SKY, "P"), (BLACK, "X")]
 SETTINGS: Any = {
     "font.sans-serif": ["DejaVu Sans"],
@@ -44,6 +46,17 @@ SETTINGS: Any = {
 }
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def family_looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each family of events; those of every run by default always look the same.
+
+    Args:
+        names: of the families that are drawn.
+    """
+    drawn = list(names)
+    known = dict.fromkeys([*RunConfig().events, *drawn])
+    return {name: look for name, look in zip(known, cycle(FAMILY_LOOKS), strict=False) if name in drawn}
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:

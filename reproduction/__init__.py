@@ -1,0 +1,1 @@
+"""The paper's evaluation, and ours beside it: its grid, tables, figures and quotes, made with fedcert."""
