@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from fedcert.app.grid.carry_out import Watcher
 from fedcert.app.grid.engines import Outcome
 from fedcert.app.grid.job import Job
-from fedcert.app.report.words import duration
+from fedcert.app.stopwatch import duration
 
 
 @dataclass(frozen=True)

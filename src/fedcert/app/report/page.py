@@ -18,7 +18,8 @@ from fedcert.app.report.picture import Picture
 from fedcert.app.report.runs import FinishedRun, federations, merged
 from fedcert.app.report.table import Item, Table
 from fedcert.app.report.tables import job_table
-from fedcert.app.report.words import distinct, duration, hidden, participants, scale_name
+from fedcert.app.report.words import distinct, hidden, participants, scale_name
+from fedcert.app.stopwatch import duration
 
 
 def run_page(run: FinishedRun) -> str:

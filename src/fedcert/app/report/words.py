@@ -31,21 +31,6 @@ def claim_name(row: Claimed) -> str:
     return f"{row['claim']} · {row['rule']} · {row['events']}"
 
 
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(0.31), duration(75.0), duration(3000.0), duration(4000.0)
-    ('0.3 s', '1 min 15 s', '50 min', '1 h 07 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 10:
-        return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
-
-
 def hidden(config: Mapping[str, Any]) -> str:
     """The widths of the hidden layers."""
     return "×".join(str(width) for width in config["hidden"])
