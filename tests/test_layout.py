@@ -77,7 +77,7 @@ def test_modules_stay_small(module: str) -> None:
     "module", [name for name in MODULES if name.startswith("fedcert.") and name != "fedcert.model.from_torch"]
 )
 def test_nothing_is_told_by_its_type(module: str) -> None:
-    """Layers, laws, rules and families are asked, not recognised; torch's own modules have no such methods."""
+    """Layers, laws, rules and families are asked, not recognised; torch modules have no such methods."""
     for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
             sides = [node.left, *node.comparators]
