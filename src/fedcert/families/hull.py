@@ -59,7 +59,7 @@ def certify_hulls(
     for p in track(range(count), "searching hulls", count):
         root = tuple(tuple(member[p].nonzero().squeeze(-1).tolist()) for member in members)
         if all(root):
-            search = _Search(cells, rule, safe.only(index == p))
+            search = _HullSearch(cells, rule, safe.only(index == p))
             found = search.run(root, budget)
             lower[p] = search.total(found)
             nodes += [(p, node) for node in found]
@@ -79,7 +79,7 @@ def _witness(nodes: Sequence[tuple[int, IndexProduct]]) -> Witness:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _HullSearch:
     """The search for one property."""
 
     cells: Sequence[Cells]
