@@ -1,6 +1,6 @@
 """What a result claims: a `Certificate` is a proof, an `Estimate` is not."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from jaxtyping import Float64, Int64
@@ -46,7 +46,7 @@ class Certificate:
     claim: Claim
     lower: Float64[Tensor, "P"]
     upper: Float64[Tensor, "P"] | None = None
-    witness: Witness | None = None
+    witness: Witness | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.lower) == 0:
