@@ -92,3 +92,8 @@ def test_every_public_name_exists() -> None:
     assert set(fedcert.__all__) <= set(dir(fedcert))
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         _ = fedcert.nothing_of_the_kind
+
+
+@pytest.mark.parametrize("name", [name for name in fedcert.__all__ if name != "__version__"])
+def test_every_public_name_has_an_example_that_runs(name: str) -> None:
+    assert ">>>" in getattr(fedcert, name).__doc__

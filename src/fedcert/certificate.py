@@ -25,6 +25,10 @@ class Claim:
             models, averaged, and so of no deployment at all.
         rule: the aggregation rule that deploys the model.
         events: the family of events whose probability was added up.
+
+    Examples:
+        >>> Claim("direct", "fedavg", "projected")
+        Claim(kind='direct', rule='fedavg', events='projected')
     """
 
     kind: Kind
@@ -41,6 +45,12 @@ class Certificate:
         lower: L ≤ Pr(safe), for each property.
         upper: U ≥ Pr(safe), where an upper bound was proven.
         witness: what `fedcert check` needs to prove the bounds again; None where there is none.
+
+    Examples:
+        >>> import torch
+        >>> bounds = torch.tensor([0.5, 0.75], dtype=torch.float64)
+        >>> print(Certificate(Claim("direct", "fedavg", "projected"), bounds))
+        direct (fedavg, projected): at least 62.49 %, mean over 2 properties
     """
 
     claim: Claim
@@ -91,6 +101,11 @@ class Estimate:
         rule: the aggregation rule whose deployed law was sampled.
         successes: how many of the samples were accepted, for each property.
         samples: how many networks were sampled; the same ones serve all properties.
+
+    Examples:
+        >>> import torch
+        >>> Estimate("mc-ibp", "fedavg", torch.tensor([90, 100]), samples=100).value
+        0.95
     """
 
     name: Literal["mc-ibp", "aggregated-sampling", "attack-survival"]

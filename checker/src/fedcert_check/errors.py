@@ -2,7 +2,11 @@
 
 
 class FedcertError(ValueError):
-    """Bad input; the message says what is wrong and what to do about it."""
+    """Bad input; the message says what is wrong and what to do about it.
+
+    >>> issubclass(UnreadableFile, FedcertError)
+    True
+    """
 
 
 class UnreadableFile(FedcertError):

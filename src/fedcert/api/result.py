@@ -34,6 +34,14 @@ class Certification:
         problem: the network, the properties, the clients' laws and the rule.
         certificates: one for each claim.
         messages: what the clients sent; empty where a law has no message.
+
+    Examples:
+        >>> import numpy as np, fedcert
+        >>> clients = [(np.array([3.0, 0, 0, 3, 0, 0]), np.full(6, 0.1))]
+        >>> x, y = [[0.7, 0.3]], [0]
+        >>> result = fedcert.certify_classification(clients, fedcert.mlp(2, 2), x, y, epsilon=0.01)
+        >>> bool(result.lower[0] > 0.999), len(result.rows())
+        (True, 2)
     """
 
     problem: Problem

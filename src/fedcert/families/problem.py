@@ -55,6 +55,14 @@ class Problem:
         laws: the clients' posteriors, in the order of the rule's weights.
         rule: A, which deploys Θ_g = A(Θ_1, …, Θ_n).
         sent: the clients' cells, where they sent some.
+
+    Examples:
+        >>> import torch, fedcert
+        >>> law = fedcert.DiagonalGaussian(torch.zeros(6).double(), torch.ones(6).double())
+        >>> asked = fedcert.linf_robustness([[0.5, 0.5]], [0], 0.1, classes=2)
+        >>> problem = Problem(fedcert.mlp(2, 2), asked, (law, law), fedcert.LinearRule.fedavg([1, 1]))
+        >>> problem.deployed.scale[0].item() ** 2
+        0.5000000000000001
     """
 
     network: Network

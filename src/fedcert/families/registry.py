@@ -14,6 +14,12 @@ def register_family(family: Family) -> None:
 
     Args:
         family: with its default settings.
+
+    Examples:
+        >>> register_family(MeanBoxFamily())
+        Traceback (most recent call last):
+            ...
+        fedcert.errors.InvalidConfig: a family of events named box is known already
     """
     if family.name in _FAMILIES:
         raise InvalidConfig(f"a family of events named {family.name} is known already")

@@ -28,6 +28,12 @@ def client(
         events: how cells are made; the paper's values where None.
         screen: keeps only cells that are proven safe locally, for each property; None keeps all.
         track: shows progress.
+
+    Examples:
+        >>> from fedcert import DiagonalGaussian, stream
+        >>> law = DiagonalGaussian(torch.zeros(3).double(), torch.ones(3).double())
+        >>> client("clinic-a", law, 120, stream(0)).events
+        'paper-box'
     """
     events = events or PaperBox()
     return Message(name, law, events.cells(law, screen, generator, track), examples, events.name)

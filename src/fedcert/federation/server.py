@@ -57,6 +57,16 @@ def server(
         properties: what is safe.
         events: the families, or their names.
         track: shows progress.
+
+    Examples:
+        >>> import torch, fedcert
+        >>> loc = torch.tensor([3, 0, 0, 3, 0, 0]).double()
+        >>> law = fedcert.DiagonalGaussian(loc, torch.full_like(loc, 0.1))
+        >>> messages = [fedcert.client(name, law, 100, fedcert.stream(0, name)) for name in "ab"]
+        >>> asked = fedcert.linf_robustness([[0.7, 0.3]], [0], 0.01, classes=2)
+        >>> rule = fedcert.LinearRule.fedavg([100, 100])
+        >>> [found.claim.kind for found in server(messages, rule, fedcert.mlp(2, 2), asked)]
+        ['local', 'transported', 'direct']
     """
     families = [family_named(own) if isinstance(own, str) else own for own in events]
     for _, prove in claims_of(problem_of(messages, rule, network, properties), families, track=track):

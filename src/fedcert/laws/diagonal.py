@@ -34,6 +34,11 @@ class DiagonalGaussian:
         scale: σ > 0, finite.
         loc_error: bound of |μ* − μ| for the exact mean μ*; None where μ is exact.
         scale_error: bound of |σ*/σ − 1| for the exact scale σ*, at most ½.
+
+    Examples:
+        >>> law = DiagonalGaussian(torch.zeros(3).double(), torch.ones(3).double())
+        >>> law.dimension, law.log_mass(Box.around(law.loc, 40.0)).item() > -1e-12
+        (3, True)
     """
 
     kind: ClassVar[str] = "diagonal-gaussian"

@@ -22,6 +22,12 @@ class GaussianMixture:
     Attributes:
         components: the Gaussians.
         weights: positive numbers, one a component.
+
+    Examples:
+        >>> one = DiagonalGaussian(torch.zeros(2).double(), torch.ones(2).double())
+        >>> other = DiagonalGaussian(torch.ones(2).double(), torch.ones(2).double())
+        >>> GaussianMixture((one, other), torch.tensor([1.0, 3.0]).double()).loc.tolist()
+        [0.75, 0.75]
     """
 
     components: tuple[DiagonalGaussian, ...]

@@ -15,7 +15,13 @@ from fedcert.numerics.box import Box
 
 @runtime_checkable
 class Law(Protocol):
-    """A probability law q on parameter vectors: a Gaussian, or a finite mixture of Gaussians."""
+    """A probability law q on parameter vectors: a Gaussian, or a finite mixture of Gaussians.
+
+    Examples:
+        >>> from fedcert import DiagonalGaussian
+        >>> isinstance(DiagonalGaussian(torch.zeros(2).double(), torch.ones(2).double()), Law)
+        True
+    """
 
     @property
     def dimension(self) -> int:

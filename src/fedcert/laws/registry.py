@@ -54,6 +54,12 @@ def register_law(law: LawType) -> None:
 
     Args:
         law: the class.
+
+    Examples:
+        >>> register_law(DiagonalGaussian)
+        Traceback (most recent call last):
+            ...
+        fedcert.errors.InvalidLaw: a law named diagonal-gaussian is known already
     """
     if law.kind in _LAWS:
         raise InvalidLaw(f"a law named {law.kind} is known already")

@@ -21,6 +21,10 @@ class Properties:
         regions: X, one input box for each property, of shape (P, p).
         C: C_s, the linear constraints on the outputs.
         d: d_s, their offsets.
+
+    Examples:
+        >>> len(linf_robustness([[0.5, 0.5], [0.1, 0.9]], [0, 1], 0.1, classes=2))
+        2
     """
 
     regions: Box
@@ -76,6 +80,10 @@ def linf_robustness(
         margin: δ, the logit margin.
         classes: K, the number of classes.
         domain: the smallest and largest value of an input coordinate.
+
+    Examples:
+        >>> linf_robustness([[0.5, 0.0]], [1], 0.25, classes=2).regions.lower.tolist()  # rounded outward
+        [[0.24999999999999997, 0.0]]
     """
     low, high = domain
     x, label = as_double("inputs x", x), as_whole("labels", label)

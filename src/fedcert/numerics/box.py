@@ -22,6 +22,10 @@ class Box:
     Attributes:
         lower: ℓ, finite.
         upper: u ≥ ℓ, finite.
+
+    Examples:
+        >>> Box.around(torch.zeros(1, 2).double(), 0.5).upper.tolist()
+        [[0.5, 0.5]]
     """
 
     lower: Float64[Tensor, "*shape"]

@@ -26,6 +26,10 @@ class LinearRule:
         weights: w (α in the paper), of any sign, of shape (n, 1) or (n, n_w).
         offset: v; None for 0.
         name: the rule's name in tables and claims.
+
+    Examples:
+        >>> LinearRule.fedavg([1, 3])([torch.zeros(1).double(), torch.ones(1).double()]).item()
+        0.75
     """
 
     weights: Float64[Tensor, "n n_w_or_1"]

@@ -38,6 +38,12 @@ def register_rule(builder: RuleBuilder) -> None:
 
     Args:
         builder: makes the rule for given clients.
+
+    Examples:
+        >>> register_rule(RuleBuilder("fedavg", lambda context: TrimmedMean.median(context.clients)))
+        Traceback (most recent call last):
+            ...
+        fedcert.errors.InvalidConfig: a rule named 'fedavg' is registered already
     """
     if _BUILDERS.setdefault(builder.name, builder) != builder:
         raise InvalidConfig(f"a rule named {builder.name!r} is registered already")

@@ -28,6 +28,11 @@ class TrimmedMean:
         clients: n.
         trim: how many values are dropped at each end, fewer than n/2.
         name: the rule's name in tables and claims.
+
+    Examples:
+        >>> values = [torch.tensor([x]).double() for x in (0.0, 1.0, 100.0)]
+        >>> TrimmedMean.median(3)(values).item()
+        1.0
     """
 
     clients: int

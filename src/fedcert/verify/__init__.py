@@ -23,6 +23,11 @@ class Verifier(Protocol):
 
     True means that C f_θ(x) + d ≥ 0 holds in real arithmetic for every θ in the box and every x in the
     property's region. False means nothing at all.
+
+    Examples:
+        >>> from fedcert import IntervalVerifier
+        >>> isinstance(IntervalVerifier(), Verifier)
+        True
     """
 
     def __call__(self, network: Network, boxes: Box, properties: Properties) -> Bool[Tensor, "B P"]:
@@ -59,6 +64,12 @@ class Safe:
         network: the network whose parameters the boxes hold.
         properties: the properties to prove.
         verifier: the method of proof.
+
+    Examples:
+        >>> from fedcert import IntervalVerifier, linf_robustness, mlp
+        >>> safe = Safe(mlp(1, 2), linf_robustness([[0.5]], [0], 0.1, classes=2), IntervalVerifier())
+        >>> safe(Box.point(torch.tensor([[1.0, 0.0, 0.0, 0.0]]).double())).tolist()  # f(x) = (x, 0)
+        [[True]]
     """
 
     network: Network

@@ -19,6 +19,13 @@ class IntervalVerifier:
     """The paper's test: lower bounds of C z + d from an interval [z̲, z̄] for each output.
 
     For a robustness property that is z̲_c − z̄_r ≥ δ for all r ≠ c.
+
+    Examples:
+        >>> from fedcert import linf_robustness, mlp
+        >>> asked = linf_robustness([[0.5]], [0], 0.1, classes=2)
+        >>> theta = Box.around(torch.tensor([[1.0, 0.0, 0.0, 0.0]]).double(), 0.01)  # f(x) is about (x, 0)
+        >>> IntervalVerifier()(mlp(1, 2), theta, asked).item()
+        True
     """
 
     def __call__(self, network: Network, boxes: Box, properties: Properties) -> Bool[Tensor, "B P"]:
@@ -36,6 +43,14 @@ class MergedIntervalVerifier:
 
     C (W h + b) + d = (C W) h + (C b + d), with an interval for each entry of C W. The result is the
     larger of this bound and the paper's, so that it is never looser, rounding included.
+
+    Examples:
+        >>> from fedcert import linf_robustness, mlp
+        >>> asked = linf_robustness([[0.5]], [0], 0.1, classes=2)
+        >>> theta = Box.around(torch.tensor([[2.0, 2.0, 0.1, 0.0]]).double(), 0.01)  # about (2x + 0.1, 2x)
+        >>> verifiers = IntervalVerifier(), MergedIntervalVerifier()
+        >>> [verifier(mlp(1, 2), theta, asked).item() for verifier in verifiers]
+        [False, True]
     """
 
     def __call__(self, network: Network, boxes: Box, properties: Properties) -> Bool[Tensor, "B P"]:

@@ -68,6 +68,12 @@ class Message:
         cells: C_i with claimed lower bounds of the masses p_{i,k}.
         examples: how many examples it was trained on, for size-proportional weights.
         events: the name of the family that the cells come from.
+
+    Examples:
+        >>> from fedcert import DiagonalGaussian
+        >>> law = DiagonalGaussian(torch.zeros(3).double(), torch.ones(3).double())
+        >>> Message("clinic-a", law, Cells.none(3), examples=120).digest[:8]
+        '860db8e5'
     """
 
     client: str

@@ -29,6 +29,12 @@ class PaperBox:
         gammas: the expansion factors γ > 0.
         centers: N, the number of sampled centres, each used with every γ.
         limit: the most cells kept for a property.
+
+    Examples:
+        >>> from fedcert import DiagonalGaussian, stream
+        >>> law = DiagonalGaussian(torch.zeros(1).double(), torch.ones(1).double())
+        >>> len(PaperBox(gammas=(1.0,), centers=5, limit=2).cells(law, None, stream(0))) <= 2
+        True
     """
 
     name: ClassVar[str] = "paper-box"
