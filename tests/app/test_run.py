@@ -204,7 +204,7 @@ def test_explicit_weights_may_be_negative_in_a_linear_rule_only() -> None:
         assert (events, "direct", "linear") in claims
     with pytest.raises(InvalidWeights, match="negative"):
         tiny(rule="fedavg", weights=(0.8, 0.5, -0.3), clients=3)
-    with pytest.raises(InvalidConfig, match="one weight a client"):
+    with pytest.raises(InvalidConfig, match="one weight for each client"):
         tiny(rule="linear", weights=(0.5, 0.5), clients=3)
 
 
