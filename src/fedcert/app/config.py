@@ -154,6 +154,21 @@ class RunConfig(BaseModel):
         return value
 
 
+PLACE_SETTINGS = {"data_dir", "device"}
+"""Settings that say where a run is made, and do not make it another run."""
+TRAINING_SETTINGS = {
+    "dataset",
+    "train_examples",
+    "test_examples",
+    "clients",
+    "concentration",
+    "hidden",
+    "training",
+    "seed",
+}
+"""Settings that determine the clients' posteriors."""
+
+
 def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None = None) -> RunConfig:
     """The configuration in a file, over that of a preset, with options overriding both.
 

@@ -1,6 +1,7 @@
 import pytest
 
-from fedcert.app.grid.job import TRAINING, Job
+from fedcert.app.config import TRAINING_SETTINGS
+from fedcert.app.grid.job import Job
 
 OTHER = {
     "dataset": "mnist",
@@ -34,7 +35,7 @@ def test_jobs_share_clients_where_training_does_not_differ(setting: dict[str, ob
 
 
 def test_jobs_do_not_share_clients_where_training_differs() -> None:
-    assert set(OTHER) == TRAINING
+    assert set(OTHER) == TRAINING_SETTINGS
     names = {Job.of({key: value}).training for key, value in OTHER.items()}
     assert len({*names, Job.of({}).training}) == len(OTHER) + 1
 

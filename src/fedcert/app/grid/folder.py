@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from fedcert import __version__
-from fedcert.app.grid.job import ELSEWHERE, Job
+from fedcert.app.config import PLACE_SETTINGS
+from fedcert.app.grid.job import Job
 from fedcert.app.journal import Format, find_or_make
 from fedcert.app.result import read_properties, read_summary
 from fedcert.errors import CannotWrite, InvalidConfig, UnreadableFile
@@ -56,7 +57,7 @@ class GridFolder:
             read_properties(self.job(job), summary)
         except UnreadableFile:
             return False
-        config = {key: value for key, value in summary["config"].items() if key not in ELSEWHERE}
+        config = {key: value for key, value in summary["config"].items() if key not in PLACE_SETTINGS}
         return summary["fedcert"] == __version__ and config == job.identity
 
     def trained(self, job: Job) -> bool:

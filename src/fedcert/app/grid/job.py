@@ -8,19 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from fedcert.app.config import RunConfig, make_config
-
-ELSEWHERE = {"data_dir", "device"}  # where a job runs does not make it another job
-TRAINING = {
-    "dataset",
-    "train_examples",
-    "test_examples",
-    "clients",
-    "concentration",
-    "hidden",
-    "training",
-    "seed",
-}  # what determines the clients' posteriors
+from fedcert.app.config import PLACE_SETTINGS, TRAINING_SETTINGS, RunConfig, make_config
 
 
 @dataclass(frozen=True)
@@ -48,12 +36,12 @@ class Job:
     @cached_property
     def training(self) -> str:
         """The name of the federation whose clients it needs; jobs that share it share their posteriors."""
-        return f"{self._federation()}-{self._digest(self.config.model_dump(mode='json', include=TRAINING))}"
+        return f"{self._federation()}-{self._digest(self.config.model_dump(mode='json', include=TRAINING_SETTINGS))}"
 
     @property
     def identity(self) -> dict[str, Any]:
         """What determines its numbers."""
-        return self.config.model_dump(mode="json", exclude=ELSEWHERE)
+        return self.config.model_dump(mode="json", exclude=PLACE_SETTINGS)
 
     @property
     def effort(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fedcert.app.grid.job import ELSEWHERE
+from fedcert.app.config import PLACE_SETTINGS
 from fedcert.app.report.bounds import Bounds
 from fedcert.app.report.grouping import AXES
 from fedcert.app.report.images import heat_map
@@ -32,7 +32,9 @@ def typical(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     """
 
     def protocol(run: FinishedRun) -> str:
-        return json.dumps({key: run.config[key] for key in sorted(run.config) if key not in AXES | ELSEWHERE})
+        return json.dumps({
+            key: run.config[key] for key in sorted(run.config) if key not in AXES | PLACE_SETTINGS
+        })
 
     largest = Counter(map(protocol, runs)).most_common(1)[0][0]
     alike = [run for run in runs if protocol(run) == largest]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fedcert.app.grid.job import TRAINING
+from fedcert.app.config import TRAINING_SETTINGS
 from fedcert.app.journal import RESULT
 from fedcert.app.report.words import DATASET_NAMES, architecture, distinct
 from fedcert.app.result import Property, Row, Summary, claim_of, read_properties, read_summary
@@ -117,7 +117,7 @@ def merged(runs: Iterable[FinishedRun]) -> list[FinishedRun]:
 
 def federations(runs: Iterable[FinishedRun]) -> list[FinishedRun]:
     """One run of each federation that was trained; several may share its clients."""
-    found = {json.dumps({key: run.config.get(key) for key in sorted(TRAINING)}): run for run in runs}
+    found = {json.dumps({key: run.config.get(key) for key in sorted(TRAINING_SETTINGS)}): run for run in runs}
     return list(found.values())
 
 
