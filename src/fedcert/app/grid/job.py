@@ -36,7 +36,8 @@ class Job:
     @cached_property
     def training(self) -> str:
         """The name of the federation whose clients it needs; jobs that share it share their posteriors."""
-        return f"{self._federation()}-{self._digest(self.config.model_dump(mode='json', include=TRAINING_SETTINGS))}"
+        trained = self.config.model_dump(mode="json", include=TRAINING_SETTINGS)
+        return f"{self._federation()}-{self._digest(trained)}"
 
     @property
     def identity(self) -> dict[str, Any]:
