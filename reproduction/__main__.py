@@ -62,6 +62,11 @@ def _report(folders: list[Path], out: Path, command: str) -> None:
     show_grid(write_report(folders, out, command, TABLES, FIGURES), out)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the command line; an error that the user or the system can mend is one line and exit code 2."""
     with one_line_errors(PROGRAM):
         app(prog_name=PROGRAM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest

@@ -7,13 +7,12 @@ import venv
 from pathlib import Path
 
 import pytest
-from saved import CELLS, EVENTS, TIGHT, make_federation, make_rules
+from saved import EVENTS, PAPER_BOX, TIGHT, make_federation, make_rules
 
 from fedcert.families.mean_box.certify import certify_boxes_locally
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.transported import certify_projected
 from fedcert.federation.server import server
-from fedcert.randomness import stream
 from fedcert.verify import Safe
 
 REPOSITORY = Path(__file__).parents[2]
@@ -39,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rule = make_rules(federation)["fedavg"]
     network, properties = federation.safe.network, federation.safe.properties
     certificates = [
-        *server(federation.messages, rule, federation.safe, stream(1, "direct"), CELLS),
+        *server(federation.messages, rule, network, properties, [PAPER_BOX]),
         certify_boxes_locally(federation.laws, rule.name, Safe(network, properties, TIGHT), EVENTS),
         certify_projected(federation.laws, rule, network, properties),
         certify_projected_directly(federation.laws, rule, network, properties),

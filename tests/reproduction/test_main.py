@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from grid_runs import properties, run
 
-from fedcert.app.cli import main
 from reproduction import paper
-from reproduction.__main__ import app
+from reproduction.__main__ import main
 
 SMALL = """
 [settings]
@@ -40,7 +39,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def reproduce(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["reproduction", *arguments])
     with pytest.raises(SystemExit) as caught:
-        main(app)
+        main()
     return int(caught.value.code or 0)
 
 
@@ -104,5 +103,5 @@ def test_an_error_is_one_line_and_exit_code_2(
 ) -> None:
     assert reproduce(monkeypatch, "--only", "clients=7") == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("fedcert: only: no job has clients=7")
+    assert line.startswith("reproduction: only: no job has clients=7")
     assert not (small / "runs").exists()

@@ -19,7 +19,7 @@ def test_it_is_in_the_source_distribution_as_the_tests_are_and_not_in_the_wheel(
         "targets"
     ]
     assert targets["wheel"]["packages"] == ["src/fedcert"]
-    assert {"tests", "reproduction"} <= set(targets["sdist"]["include"])
+    assert {"/tests", "/reproduction"} <= set(targets["sdist"]["include"])
 
 
 def test_the_package_does_not_import_it() -> None:

@@ -97,6 +97,7 @@ class Certification:
     def plot(self) -> "Figure":
         """The interval [L, U] of each property, in the order of L."""
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
 
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.subplots()
@@ -108,6 +109,7 @@ class Certification:
         axes.step(place, upper, where="mid", label="U: at most")
         axes.set(xlabel="property, in the order of L", ylabel="probability of safety, %", title=self._subject)
         axes.set_ylim(-3, 103)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="lower right")
         return figure
 
