@@ -1,8 +1,9 @@
-# `make run` and `make test` are all that a newcomer needs: both create .venv and install the package first.
+# `make run` and `make test` are all that a newcomer needs: both create .venv and install the packages first.
+# `make check` is the fast loop while working: lint, types, and the tests that take under about a second each.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run reproduce test lint types pytest format bench clean
+.PHONY: run reproduce check test lint types pytest format bench clean
 
 run: .venv/installed
 	$(BIN)/fedcert run --out runs/digits --overwrite
@@ -10,6 +11,9 @@ run: .venv/installed
 # The paper's whole evaluation, and ours; killed, it resumes. FEDCERT_DATA: the folder of the IDX files, if here.
 reproduce: .venv/installed
 	$(BIN)/python -m reproduction --out runs/paper
+
+check: lint types
+	$(BIN)/pytest -q -n 2 -m 'not slow'
 
 test: lint types pytest
 

@@ -103,6 +103,7 @@ def test_a_margin_of_a_millionth_is_proven(seed: int) -> None:
     assert all(certificate.lower.item() > 0.9 for certificate in wide[2:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_counterexample_planted_in_training_is_not_overlooked(seed: int) -> None:
     """Attacks overlook it, verifiers prove most of what is around it, and nobody the tile it is in."""

@@ -24,6 +24,7 @@ def test_the_python_example_prints_what_the_readme_shows() -> None:
     assert output.getvalue() in blocks("text")
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_the_default_run() -> None:
     shown = re.findall(r"│(\w+) +│(\w+) +│([\w-]+) +│ *\[?([\d.]+)(?:, ([\d.]+)\])? │", README)
     certificates = [certificate for certificate, _ in run(RunConfig()).certificates]

@@ -14,6 +14,8 @@ from fedcert.errors import FedcertError, InvalidConfig, InvalidLaw, InvalidMessa
 from fedcert.families.cells import Cells
 from fedcert.families.registry import family_named
 
+pytestmark = pytest.mark.slow
+
 MEAN = np.array([2, 0, 0, 2, 1, 1, 1, -1, 0, 0, 0, 0, 1, -1, 0, 1, -1, 1, 0, -1, 0, 0], dtype=np.float64)
 SCALE = np.full(22, 0.15)
 CLIENTS = [(MEAN + 0.02 * i, SCALE) for i in range(3)]
@@ -24,7 +26,7 @@ PROPERTIES = linf_robustness(torch.from_numpy(X), torch.from_numpy(Y), 0.01, cla
 
 @pytest.fixture(scope="module")
 def result() -> fedcert.Certification:
-    return fedcert.certify(CLIENTS, "fedavg", mlp(2, 4, 2), PROPERTIES)
+    return fedcert.certify(CLIENTS, "fedavg", mlp(2, 4, 2), PROPERTIES, claims=["direct"])
 
 
 def laws() -> list[DiagonalGaussian]:
@@ -42,7 +44,7 @@ def test_laws_messages_paths_and_folders_give_the_bounds_of_arrays(
         message.save(tmp_path / f"{message.client}.safetensors")
     files = [tmp_path / f"client-{i}.safetensors" for i in range(3)]
     for posteriors in (laws(), messages(), files, [str(file) for file in files], str(tmp_path), tmp_path):
-        again = fedcert.certify(posteriors, "fedavg", MODEL, PROPERTIES)
+        again = fedcert.certify(posteriors, "fedavg", MODEL, PROPERTIES, claims=["direct"])
         assert again.lower.tolist() == result.lower.tolist()
         assert again.upper.tolist() == result.upper.tolist()
 
@@ -50,18 +52,18 @@ def test_laws_messages_paths_and_folders_give_the_bounds_of_arrays(
 def test_classification_takes_arrays_lists_and_single_precision(result: fedcert.Certification) -> None:
     single = [(torch.from_numpy(loc).float(), torch.from_numpy(scale).float()) for loc, scale in CLIENTS]
     for x, y in ((X, Y), (X.tolist(), Y.tolist()), (torch.from_numpy(X), torch.from_numpy(Y))):
-        again = fedcert.certify_classification(CLIENTS, MODEL, x, y, epsilon=0.01)
+        again = fedcert.certify_classification(CLIENTS, MODEL, x, y, epsilon=0.01, claims=["direct"])
         assert again.lower.tolist() == result.lower.tolist()
-    rounded = fedcert.certify_classification(single, MODEL, X, Y, epsilon=0.01)
+    rounded = fedcert.certify_classification(single, MODEL, X, Y, epsilon=0.01, claims=["direct"])
     assert rounded.lower == pytest.approx(result.lower, abs=1e-6)
 
 
 def test_images_are_inputs() -> None:
     images = X.reshape(2, 1, 1, 2)
-    flat = fedcert.certify_classification(CLIENTS, MODEL, X, Y, epsilon=0.01)
-    assert fedcert.certify_classification(CLIENTS, MODEL, images, Y, epsilon=0.01).lower.tolist() == (
-        flat.lower.tolist()
-    )
+    flat = fedcert.certify_classification(CLIENTS, MODEL, X, Y, epsilon=0.01, claims=["direct"])
+    assert fedcert.certify_classification(
+        CLIENTS, MODEL, images, Y, epsilon=0.01, claims=["direct"]
+    ).lower.tolist() == (flat.lower.tolist())
 
 
 def test_bounds_are_the_best_of_the_claims_about_the_deployed_model(result: fedcert.Certification) -> None:
@@ -81,7 +83,10 @@ def test_bounds_are_the_best_of_the_claims_about_the_deployed_model(result: fedc
 
 def test_rules_are_objects_or_names(result: fedcert.Certification) -> None:
     rule = LinearRule.fedavg([1, 1, 1])
-    assert fedcert.certify(CLIENTS, rule, MODEL, PROPERTIES).lower.tolist() == result.lower.tolist()
+    assert (
+        fedcert.certify(CLIENTS, rule, MODEL, PROPERTIES, claims=["direct"]).lower.tolist()
+        == result.lower.tolist()
+    )
     median = fedcert.certify(CLIENTS, TrimmedMean.median(3), MODEL, PROPERTIES, events=family_named("box"))
     assert [own.claim.kind for own in median.certificates] == ["transported"]
     assert median.upper.tolist() == [1.0, 1.0]

@@ -10,6 +10,8 @@ from report_samples import result
 from fedcert.app.cli import main
 from fedcert.app.output import write_summary
 
+pytestmark = pytest.mark.slow
+
 TINY = """
 train-examples = 400
 test-examples = 80

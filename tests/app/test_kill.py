@@ -70,6 +70,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_like_an_undisturbed_one(
     tmp_path: Path, context: ForkServerContext
 ) -> None:

@@ -23,6 +23,8 @@ from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.message import Message
 from fedcert_check import check
 
+pytestmark = pytest.mark.slow
+
 CONFIG = RunConfig(
     train_examples=400,
     test_examples=80,

@@ -24,6 +24,7 @@ def paper_run(hidden: str) -> RunResult:
     return run(load_config(None, options, "paper"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hidden", "low", "high"), [("64", 0.94, 0.985), ("128", 0.90, 0.965)])
 def test_a_direct_certificate_is_the_mass_of_one_cell(hidden: str, low: float, high: float) -> None:
     result = paper_run(hidden)

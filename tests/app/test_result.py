@@ -154,6 +154,7 @@ def test_what_is_wrong_in_properties_json_is_named(
     assert complaint(tmp_path).endswith("repeat the run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["result.json", "properties.json"])
 def test_whatever_is_in_a_file_it_is_read_or_named_in_one_line(tmp_path: Path, name: str) -> None:
     put(tmp_path, *files(result()))

@@ -9,6 +9,8 @@ from fedcert.errors import DataError, InvalidConfig, InvalidWeights
 from fedcert.model.network import mlp
 from fedcert.rules import RuleContext, build_rule
 
+pytestmark = pytest.mark.slow
+
 TINY: dict[str, Any] = {
     "train_examples": 400,
     "test_examples": 80,

@@ -212,6 +212,7 @@ def test_killed_work_goes_on_for_the_same_messages_only(
     assert not (out / "result.json").exists()
 
 
+@pytest.mark.slow
 def test_a_resumed_run_makes_only_what_is_missing(finished: Path, tmp_path: Path) -> None:
     made: list[str] = []
 

@@ -56,6 +56,7 @@ def split_leaves(seed: int, count: int, cells: int = 40, clients: int = 3) -> li
     return leaves
 
 
+@pytest.mark.slow
 def test_the_leaves_of_a_search_come_apart_without_comparing_all_pairs(monkeypatch) -> None:
     compared = []
     whole = disjoint._require_disjoint_pairs

@@ -14,6 +14,7 @@ from fedcert_check.families import CELLS, FAMILIES, family_of
 from fedcert_check.files import read
 
 
+@pytest.mark.slow
 def test_every_saved_certificate_has_its_family(tmp_path: Path) -> None:
     federation = make_federation(widths=(2, 2))
     rule = make_rules(federation)["fedavg"]

@@ -70,6 +70,7 @@ def save(fooling: Fooling, certificate: Certificate, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*POINTS, "planted"])
 def test_no_certificate_of_a_fooling_network_is_proved_wrongly(name: str, tmp_path: Path) -> None:
     """What the fast path claims is proved; what a forger claims of an unsafe network is not."""

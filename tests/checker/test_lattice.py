@@ -55,6 +55,7 @@ def test_between_the_claim_of_the_fast_path_and_the_deployed_mass(seed, clients,
         assert radius < 2 or found >= 0.1 * whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts", [((1.0, 1.0),), ((0.6, 1.0), (0.4, 2.0)), ((1.0, 0.48), (1.0, 0.6), (2.0, 0.32))]
 )

@@ -66,6 +66,7 @@ def random_problem(seed: int) -> tuple[Federated, Properties]:
     return made, made.properties(made.offsets(pick(0.0, 2.0, 4.0, 8.0), 64).abs())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(10))
 def test_every_bound_of_the_fast_path_is_proven_again(seed: int, kind: str, tmp_path: Path) -> None:
@@ -203,6 +204,7 @@ def lied(tensors: Tensors, generator: torch.Generator, share: float) -> Tensors:
     return demanding(changed)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 11),
     kind=st.sampled_from(KINDS),
@@ -248,6 +250,7 @@ def spoiled(old: Tensor) -> dict[str, Tensor | None]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["local", "direct", "cells"])
 def test_a_spoiled_witness_is_refused_or_proves_nothing_more(kind: str, tmp_path: Path) -> None:
     problem = make_federated(2, (1, 1, 1, 1), 0.02, 0.0, clients=1)

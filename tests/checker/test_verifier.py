@@ -74,6 +74,7 @@ def test_lines_prove_what_intervals_do_not() -> None:
         assert not IntervalVerifier()(mlp(1, 2, 1), Box.point(theta[None]), properties).any()
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(SPECIFICATIONS)
 @example(STRADDLING)

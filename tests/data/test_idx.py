@@ -188,6 +188,7 @@ def test_read_idx_gives_back_the_encoded_array(array: np.ndarray, compressed: bo
     assert np.array_equal(result, array)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("FEDCERT_DATA" not in os.environ, reason="FEDCERT_DATA names no folder of IDX files")
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_the_real_data_sets_load_from_the_folder_in_the_environment(name: str) -> None:

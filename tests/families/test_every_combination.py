@@ -104,6 +104,7 @@ def search(name: str, laws: list[Law], rule: AggregationRule, cells: int) -> Ten
             return split_boxes(laws, rule, safe(), 8 * cells).lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["exhaustive", "heaviest-first", "hull", "splitting"])

@@ -70,6 +70,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32), clients=st.integers(1, 3), components=st.integers(1, 4))
@@ -81,6 +82,7 @@ def test_run_to_the_end_it_equals_exhaustive_enumeration(rule, seed, clients, co
     torch.testing.assert_close(found, full, rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), budget=st.integers(1, 40))
 def test_for_a_budget_it_is_never_below_heaviest_first(seed: int, budget: int) -> None:

@@ -37,6 +37,7 @@ def make_problem(rule: AggregationRule, scale: float) -> Problem:
     return Problem(NETWORK, linf_robustness(x, label, 0.01, classes=2), tuple(laws), rule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-4, 0.02, 0.3])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 @pytest.mark.parametrize("family", families(), ids=lambda family: family.name)

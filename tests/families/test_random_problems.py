@@ -92,6 +92,7 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_two_hundred_random_problems_contradict_neither_attacks_nor_proofs() -> None:
     """At confidence SURE each, all comparisons hold together but for a probability of 1e-4."""

@@ -12,6 +12,7 @@ SLOW = [name for name, (_, share) in KINDS.items() if share <= 3]
 BROKEN = ["sums", "means", "Gaussian masses", "rule images", "interval verifier", "linear verifier", "layers"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_bound_of_a_short_campaign_is_wrong(kind: str) -> None:
     found = attempt(kind, FEW if kind in SLOW else MANY, seed=5)
@@ -27,11 +28,13 @@ def test_the_fuzzer_notices_when_rounding_is_not_charged(kind: str, monkeypatch:
     assert attempt(kind, MANY, seed=5).wrong
 
 
+@pytest.mark.slow
 def test_the_fuzzer_notices_a_divisor_that_is_rounded_through_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     ignoring_signs(monkeypatch)
     assert attempt("half-spaces of any magnitude", 400, seed=5).wrong
 
 
+@pytest.mark.slow
 def test_the_fuzzer_notices_a_claim_that_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projected, "PRECISIONS", (8,))
     assert attempt("checked, projected", FEW, seed=5).unproved

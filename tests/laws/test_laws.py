@@ -52,6 +52,7 @@ def test_masses_do_not_underflow_where_a_product_would() -> None:
     assert law.log_mass(box).item() < -1000
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_masses_hold_for_every_law_within_the_stated_error(seed: int) -> None:
     """Move mean and scale anywhere within their errors: the mass stays above the bound."""

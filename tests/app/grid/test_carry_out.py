@@ -20,6 +20,7 @@ def do(folder: GridFolder, jobs: list[Job], engine: Here) -> list[str]:
     return [outcome.job.name for outcome in carry_out_grid(jobs, folder, engine, Recorder())]
 
 
+@pytest.mark.slow
 def test_every_federation_is_trained_once_and_every_job_done_once(tmp_path: Path) -> None:
     folder, engine = GridFolder(tmp_path), Here()
     assert do(folder, JOBS, engine) == []
@@ -39,6 +40,7 @@ def test_the_numbers_are_those_of_a_run(tmp_path: Path) -> None:
     assert summary["timings"]["training"] > 0
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, certify_clients = GridFolder(tmp_path), work.certify_clients
 
@@ -75,6 +77,7 @@ def test_certificates_are_kept_where_asked_for(tmp_path: Path) -> None:
     assert set(kept) - set(dropped) == {"certificates", "messages"}
 
 
+@pytest.mark.slow
 def test_the_longest_jobs_come_first_and_all_are_shown(tmp_path: Path) -> None:
     folder, engine, display = GridFolder(tmp_path), Here(), Recorder()
     folder.begin("tiny", JOBS)

@@ -38,6 +38,7 @@ def test_failures_are_told_and_nothing_is_reported_of_nothing(tmp_path: Path) ->
     assert said[-1] == "1 of 1 jobs failed: the same command tries them again"
 
 
+@pytest.mark.slow
 def test_options_choose_events_jobs_and_seeds(tmp_path: Path) -> None:
     go(GRID, tmp_path, events="box", only="clients=3", seeds=2)
     names = {path.name.rpartition("-")[0] for path in (tmp_path / "jobs").iterdir()}

@@ -14,6 +14,8 @@ import pytest
 from fedcert.app import cli
 from fedcert.app.grid.preset import load_grid
 
+pytestmark = pytest.mark.slow
+
 
 def start(out: Path, *options: str) -> subprocess.Popen[str]:
     command = [

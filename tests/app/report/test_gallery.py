@@ -1,3 +1,4 @@
+import pytest
 from report_samples import finished
 
 from fedcert.app.report.gallery import grid_cards, run_cards
@@ -33,6 +34,7 @@ def test_an_input_is_shown_where_least_is_proven_of_it() -> None:
         assert all("α\u00a010" in card.title for card in grid_cards(runs))
 
 
+@pytest.mark.slow
 def test_a_grid_shows_a_limited_number_of_each_data_set() -> None:
     digits = [finished(seed=seed) for seed in range(40)]
     mnist = [finished(seed=seed, dataset="mnist") for seed in range(60, 63)]

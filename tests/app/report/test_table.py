@@ -1,5 +1,6 @@
 from fractions import Fraction
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from report_samples import table
@@ -8,6 +9,7 @@ from fedcert.app.report.formats import shown
 from fedcert.app.report.table import Column, Item, Table, percent
 
 
+@pytest.mark.slow
 @given(probability=st.floats(0, 1))
 @example(probability=0.29)  # 0.29 * 100 rounds below 29
 @example(probability=0.9999999)

@@ -54,6 +54,7 @@ def test_tables_and_figures_of_ones_own_take_the_place_of_ours(tmp_path: Path) -
     assert 'id="figure-of-2"' in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["result.json", "properties.json"])
 def test_whatever_is_in_a_file_the_report_is_written_or_the_file_named(tmp_path: Path, name: str) -> None:
     path = grid(tmp_path, 0, 1) / "jobs" / "job-0" / name
@@ -87,6 +88,7 @@ def test_tables_and_pages_show_figures_at_the_ends_of_their_ranges(seed: int) ->
     assert "</html>" in run_page(runs[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figures", [FIGURES, papers_figures.FIGURES], ids=["general", "paper"])
 def test_figures_are_drawn_at_the_ends_of_their_ranges(figures: Sequence[FigureMaker]) -> None:
     assert [picture for draw in figures for picture in draw(merged(extreme_runs(5)))]

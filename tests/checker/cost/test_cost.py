@@ -160,6 +160,7 @@ def test_a_smaller_radius_has_longer_polynomials() -> None:
     assert costs[0].seconds > 10 * costs[1].seconds > 10 * costs[2].seconds
 
 
+@pytest.mark.slow
 def test_every_certificate_has_an_estimate(tmp_path: Path) -> None:
     federation = make_federation()
     for name, rule in make_rules(federation).items():

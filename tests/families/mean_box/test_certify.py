@@ -92,6 +92,7 @@ def test_parameters_that_do_not_matter_cost_nothing(monkeypatch: pytest.MonkeyPa
     assert best == pytest.approx(1 - 2 * norm.sf(1), abs=2e-3)
 
 
+@pytest.mark.slow
 def test_boxes_of_few_parameters_are_split() -> None:
     """The box reaches 1 − 2 Q(1) at most; tiles climb to Φ(1)."""
     bound = certify_boxes([gaussian(0.0, 1.0)], LinearRule.fedavg([1]), half_spaces(0.0), EVENTS).lower
@@ -109,6 +110,7 @@ def rules(clients: int, dimension: int) -> list[AggregationRule]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", rules(3, 17), ids=lambda rule: rule.name)
 @settings(max_examples=4)
 @given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-3, 0.05, 0.3]))

@@ -50,6 +50,7 @@ def test_a_higher_price_gives_a_smaller_box_within_the_widest() -> None:
     assert 0 < radii[-1] < 0.01
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 6), st.sampled_from([0.5, 3.0, 8.0]))
 def test_cells_of_components_are_disjoint_and_carry_their_mass(seed, dimension, components, radius) -> None:
     generator = stream(seed, "cells")

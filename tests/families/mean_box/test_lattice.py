@@ -85,6 +85,7 @@ def test_samples_fall_into_the_tuples_as_often_as_claimed() -> None:
     assert math.exp(lattice._log_probability(radius, ratios)) == pytest.approx(share, abs=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratios", [(1.0,), (0.6, 0.8), (0.48, 0.6, 0.64)])
 def test_counted_are_the_tuples_whose_image_lies_inside_with_a_cell_to_spare(monkeypatch, ratios) -> None:
     """Enumeration of every tuple: [Σ a_i j_i t_i, Σ a_i (j_i + 1) t_i] against ±(radius − one cell)."""

@@ -49,6 +49,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("laws", "rule", "x", "threshold", "exact", "gap"), CASES)
 def test_the_bound_climbs_to_the_exact_probability(
     laws: list[Law], rule: AggregationRule, x: float, threshold: float, exact: float, gap: float
@@ -61,6 +62,7 @@ def test_the_bound_climbs_to_the_exact_probability(
     assert bounds[0] < bounds[2] < bounds[-1] or bounds[-1] > exact - 1e-3
 
 
+@pytest.mark.slow
 def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
     laws = [gaussian(0.0, 1.0)] * 3
     safe = half_space(0.0, 0.0)
@@ -71,5 +73,6 @@ def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
     assert 0.3 < bound <= estimate.confidence_interval(0.9999)[1]
 
 
+@pytest.mark.slow
 def test_what_is_never_safe_stays_at_zero() -> None:
     assert split_boxes([gaussian(0.0, 0.0)], ONE, half_space(0.0, 50.0), 500).lower.item() == 0.0

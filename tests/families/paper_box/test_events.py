@@ -124,6 +124,7 @@ def test_boxes_that_meet_do_and_nearly_all_others_are_disjoint(gammas: tuple[flo
         assert found[k]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-3, 0.1, 0.3]))
 def test_what_is_not_worth_proving_is_not_proven(seed: int, scale: float) -> None:
     generator = stream(seed, "worth")

@@ -96,6 +96,7 @@ def test_a_node_that_is_not_good_enough_is_split_and_its_parts_keep_what_it_had(
     assert bounds(mixture_bounds([law], bound, 1, 1e-3)) == pytest.approx((0.6, 0.9), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_mixture_of_many_clients_is_not_enumerated() -> None:
     law = GaussianMixture((point(0.0), point(9.0)), vector(1.0, 1.0))
     found = mixture_bounds([law] * 40, Recorder(), 16, 0.0)

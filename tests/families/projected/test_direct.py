@@ -76,6 +76,7 @@ def exact_mixture(problem: Federated, d: float) -> arb:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixtures", [0, 1, 2])
 @pytest.mark.parametrize("sigmas", [-1.0, 0.5, 3.0])
 @pytest.mark.parametrize("seed", range(3))
@@ -91,6 +92,7 @@ def test_one_layer_and_one_constraint_have_the_probability_of_half_spaces(seed, 
     assert likely or mixtures or upper == pytest.approx(float(truth), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_at_a_tiny_scale_a_certificate_is_a_verification_of_the_mean_network(depth: int) -> None:
     problem = make_federated(depth, (3, *[6] * (depth - 1), 2), 1e-12, 1e-9, constraints=2)
@@ -100,6 +102,7 @@ def test_at_a_tiny_scale_a_certificate_is_a_verification_of_the_mean_network(dep
     assert unsafe[1] < 1e-6
 
 
+@pytest.mark.slow
 def test_tuples_beyond_the_budget_count_as_unsafe_below_and_as_safe_above() -> None:
     problem = make_federated(1, (2, 3, 2), 0.05, clients=3, mixtures=3)
     properties = problem.properties(problem.offsets(0.0))
@@ -141,6 +144,7 @@ def test_a_rule_for_another_number_of_clients_is_refused() -> None:
             certify(problem.laws[:2], problem.rule, problem.network, properties)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize(("d", "holds"), [(1.0, True), (0.0, True), (-1e-300, False), (-1.0, False)])
 def test_constraints_of_zeros_are_decided_by_their_offsets(d: float, holds: bool, depth: int) -> None:
@@ -161,6 +165,7 @@ def test_constraints_of_zeros_are_decided_by_their_offsets(d: float, holds: bool
         assert upper < 1e-3
 
 
+@pytest.mark.slow
 def test_properties_are_certified_one_by_one() -> None:
     problem = make_federated(9, (2, 5, 2), 0.05, 0.01)
     one = problem.properties(problem.offsets(2.0))
@@ -172,6 +177,7 @@ def test_properties_are_certified_one_by_one() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_local_certificate_is_the_mean_of_the_clients_own() -> None:
     problem = make_federated(2, (2, 5, 2), 0.02, clients=3, mixtures=1)
     properties = problem.properties(problem.offsets(2.0))
@@ -186,6 +192,7 @@ def test_a_local_certificate_is_the_mean_of_the_clients_own() -> None:
     assert (found.claim.kind, found.claim.rule, found.upper) == ("local", "fedavg", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("biases", [(1.0, 1.0), (1.0, -5.0), (-5.0, 1.0), (-5.0, -5.0)])
 def test_layers_whose_neurons_are_all_inactive_cost_nothing(biases: tuple[float, float]) -> None:
     network = mlp(1, 2, 2, 1)

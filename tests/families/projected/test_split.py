@@ -63,6 +63,7 @@ def test_the_search_gains_something() -> None:
     assert (found.probability < torch.stack(starts).amin(0)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(3, 2), (3, 5, 4, 2)])
 def test_the_search_in_parts_finds_what_the_whole_one_does(widths, monkeypatch) -> None:
     layers, properties = make_problem(3, widths, count=3)

@@ -38,6 +38,7 @@ def vector(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixtures", [0, 1])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_bound_is_below_what_attacks_and_direct_upper_bounds_allow(depth: int, mixtures: int) -> None:

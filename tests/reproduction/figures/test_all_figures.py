@@ -10,6 +10,8 @@ from fedcert.app.report.picture import Picture
 from fedcert.app.report.runs import FinishedRun, merged
 from reproduction.figures import FIGURES
 
+pytestmark = pytest.mark.slow
+
 NAMES = [
     "hierarchy",
     "calibration",

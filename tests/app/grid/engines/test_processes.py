@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from small_grids import tiny
 
 from fedcert.app.grid.engines import Processes
@@ -13,6 +14,7 @@ from fedcert.app.grid.job import Job
 JOBS = [tiny(seed=seed) for seed in range(6)]
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
     def work(job: Job) -> None:
         if job.config.seed == 2:
@@ -24,6 +26,7 @@ def test_a_job_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["0", "1", "3", "4", "5"]
 
 
+@pytest.mark.slow
 def test_a_job_whose_process_is_killed_is_begun_again(tmp_path: Path) -> None:
     def work(job: Job) -> None:
         seed = job.config.seed
@@ -38,6 +41,7 @@ def test_a_job_whose_process_is_killed_is_begun_again(tmp_path: Path) -> None:
     assert {str(seed) for seed in range(6)} < set(os.listdir(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_job_that_always_dies_is_given_up_and_the_others_are_done() -> None:
     def work(job: Job) -> None:
         if job.config.seed == 0:

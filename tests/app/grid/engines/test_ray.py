@@ -44,6 +44,7 @@ def cluster() -> Iterator[RayCluster]:
         head.wait(timeout=60)
 
 
+@pytest.mark.slow
 def test_jobs_run_in_two_workers_and_one_that_fails_leaves_the_others_alone(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_job_whose_worker_is_killed_is_begun_again(cluster: RayCluster, tmp_pa
     assert sorted(os.listdir(tmp_path)) == ["0", "1", "2", "3", "4", "5", "killed"]
 
 
+@pytest.mark.slow
 def test_a_job_that_always_kills_its_worker_is_reported(cluster: RayCluster) -> None:
     def work(job: Job) -> None:
         if job.config.seed == 0:

@@ -10,6 +10,7 @@ def test_two_values_are_no_sweep() -> None:
     assert sweep_figures([run(clients=clients) for clients in (2, 3)]) == []
 
 
+@pytest.mark.slow
 def test_learned_scales_have_a_place_of_their_own() -> None:
     fixed = [run(scale=scale, events=("box",)) for scale in (2e-5, 3e-5, 4e-5)]
     (without,) = sweep_figures(fixed)
