@@ -19,52 +19,77 @@ app = typer.Typer(
 
 @app.callback()
 def fedcert() -> None:
-    """With what probability is a one-shot federated Bayesian model safe? Certified lower bounds."""
+    """Certify the probability that a one-shot federated Bayesian model is safe."""
 
 
 @app.command()
 def run(
     dataset: Annotated[str | None, typer.Option(help="digits, mnist or fashion-mnist.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of the IDX files.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder that holds the IDX files.")] = None,
     clients: Annotated[int | None, typer.Option(help="Number of clients.")] = None,
     concentration: Annotated[
-        float | None, typer.Option(help="Dirichlet concentration; smaller is more skewed.")
+        float | None,
+        typer.Option(help="Dirichlet concentration of the label split; smaller is more skewed."),
     ] = None,
-    hidden: Annotated[str | None, typer.Option(help="Hidden widths, such as 64,64.")] = None,
-    scale: Annotated[str | None, typer.Option(help="Posterior scale, a number or 'learned'.")] = None,
+    hidden: Annotated[
+        str | None, typer.Option(help="Widths of the hidden layers, for example 64,64.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Posterior standard deviation: a number, or 'learned'.")
+    ] = None,
     rule: Annotated[
-        str | None, typer.Option(help="fedavg, pog, linear, server-step, median or trimmed-mean.")
+        str | None,
+        typer.Option(help="Aggregation rule: fedavg, pog, linear, server-step, median or trimmed-mean."),
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(help="uniform, size, or one number a client (negative ones for linear).")
+        str | None,
+        typer.Option(help="Weights: uniform, size, or one number per client (negative only for linear)."),
     ] = None,
-    trim: Annotated[int | None, typer.Option(help="Values that trimmed-mean drops at each end.")] = None,
-    server_rate: Annotated[float | None, typer.Option(help="Step of server-step; 1 is fedavg.")] = None,
+    trim: Annotated[
+        int | None, typer.Option(help="Number of values that trimmed-mean drops at each end.")
+    ] = None,
+    server_rate: Annotated[
+        float | None, typer.Option(help="Step size of server-step; 1 equals fedavg.")
+    ] = None,
     events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
     claims: Annotated[str | None, typer.Option(help="Kinds of claims: local,transported,direct.")] = None,
     properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Input radius of a property.")] = None,
-    margin: Annotated[float | None, typer.Option(help="Logit margin of a property.")] = None,
-    gamma: Annotated[str | None, typer.Option(help="Box radii in deviations, as 3,4,5,6,7.")] = None,
-    centers: Annotated[int | None, typer.Option(help="Sampled box centres for each radius.")] = None,
-    cells: Annotated[int | None, typer.Option(help="Most cells a client keeps a property.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Most tuples tried a property.")] = None,
-    screen: Annotated[
-        bool | None, typer.Option("--screen/--no-screen", help="Keep only locally safe cells.")
+    epsilon: Annotated[
+        float | None, typer.Option(help="Radius of the input ball of each property (L-infinity).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same numbers.")] = None,
-    device: Annotated[str | None, typer.Option(help="torch device, such as cpu or cuda.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Logit margin by which the label must win.")] = None,
+    gamma: Annotated[
+        str | None,
+        typer.Option(help="Radii of paper-box events in deviations, for example 3,4,5,6,7."),
+    ] = None,
+    centers: Annotated[int | None, typer.Option(help="Number of sampled box centres per radius.")] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="Maximum number of cells per client and property.")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Maximum number of cell tuples tried per property.")
+    ] = None,
+    screen: Annotated[
+        bool | None,
+        typer.Option(
+            "--screen/--no-screen", help="Keep only cells that are safe for the client's own model."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed; the same seed gives the same numbers.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="torch device, for example cpu or cuda.")] = None,
     preset: Annotated[
-        str | None, typer.Option(help="paper: its protocol (scale 1e-5, paper-box events).")
+        str | None, typer.Option(help="Named settings: paper (scale 1e-5, paper-box events).")
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML file (or an earlier result.json); options override it."),
+        typer.Option(help="TOML file, or the result.json of an earlier run; options override it."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
 ) -> None:
-    """Train clients, send their messages, certify the deployed model; a killed run goes on if repeated."""
+    """Train clients, collect their messages, certify the deployed model. A killed run resumes when repeated."""
     options = {
         name: value
         for name, value in locals().items()
@@ -77,18 +102,16 @@ def run(
 def certify(
     messages: Annotated[Path, typer.Option(help="Folder of the clients' messages (*.safetensors).")],
     config: Annotated[
-        Path, typer.Option(help="TOML file or result.json: data, network, rule, properties, events, clients.")
+        Path, typer.Option(help="TOML file or result.json: data, network, rule, properties, events.")
     ],
     min_clients: Annotated[
         int | None,
-        typer.Option(
-            help="Refuse unsound messages and go on with at least so many clients; else all must do."
-        ),
+        typer.Option(help="Accept at least this many sound messages; all by default."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
 ) -> None:
-    """Certify the model that is deployed from clients' message files, none of which is trusted."""
+    """Certify the model deployed from message files; no file is trusted."""
     from rich.console import Console
 
     from fedcert.app.config import load_config

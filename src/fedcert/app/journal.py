@@ -1,4 +1,4 @@
-"""The folder of a run while it is being made: a killed run goes on where it stopped.
+"""The folder of a run while it is being made: a killed run resumes where it stopped.
 
 A run is made in RUN/unfinished, where each part is written once, as soon as it is known. When all parts
 are there the folder is renamed to RUN/complete, which decides that the run is done, and the parts are
@@ -80,7 +80,7 @@ class Journal:
     """
 
     def __init__(self, run: Path, identity: dict[str, Any], overwrite: bool = False) -> None:
-        """Begin a run, or go on with one of the same identity.
+        """Begin a run, or resume one of the same identity.
 
         Args:
             run: the run's folder.
@@ -98,7 +98,7 @@ class Journal:
             raise
 
     def _claim(self, identity: dict[str, Any], overwrite: bool) -> bool:
-        """Make the folder this process's own; whether there is a run to go on with."""
+        """Make the folder this process's own; whether there is a run to resume."""
         run = self.folder.parent
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock of a killed process is free

@@ -55,7 +55,7 @@ class Server:
         Args:
             config: what to certify.
             messages: the folder.
-            min_clients: the fewest clients to go on with; None for all of them.
+            min_clients: the minimum number of sound messages; None for one from every client.
             track: shows progress.
         """
         examples = choose_examples(config, track)

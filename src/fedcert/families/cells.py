@@ -88,7 +88,7 @@ class Cells:
         return unchecked(self, boxes=boxes, log_mass=log_mass, member=self.member.clone())
 
     def members(self, properties: int) -> Bool[Tensor, "P M"]:
-        """Which cells form the collection of each of so many properties."""
+        """Which cells form the collection of each of this many properties."""
         if self.member.shape[0] not in (1, properties):
             raise ShapeMismatch(
                 f"cells for {self.member.shape[0]} properties, but {properties} are to be certified"

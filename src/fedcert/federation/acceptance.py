@@ -67,7 +67,7 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
     """Read the messages of a federation; hostile ones are refused, never silently.
 
     Without `min_clients` every client must have sent a sound message: the first that has not raises its
-    own error. With it, the server goes on with the sound ones if they are at least so many, and the
+    own error. With it, the server continues with the sound ones if there are at least that many, and the
     caller makes the rule for these alone. Two messages of one name are both refused: nobody can tell
     which is the client's. Names that differ in upper and lower case alone are one name, since on some
     disks they are one file. More files than clients are an error always: a stranger must not join.
@@ -75,7 +75,7 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
     Args:
         paths: the message files.
         expected: the network, the properties and the number of clients.
-        min_clients: the fewest clients to go on with; None for all of them.
+        min_clients: the minimum number of sound messages; None for one from every client.
     """
     if min_clients is not None and not 1 <= min_clients <= expected.clients:
         raise InvalidConfig(f"min-clients: between 1 and {expected.clients}, not {min_clients}")

@@ -50,7 +50,7 @@ class Grid:
 
         Args:
             overrides: settings that go before the grid's own.
-            seeds: run everything with the seeds 0, …, so many; None for the grid's own seeds.
+            seeds: number of seeds to run everything with, from 0; None for the grid's own seeds.
         """
         repeated = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
         jobs = [

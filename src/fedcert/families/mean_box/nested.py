@@ -40,7 +40,7 @@ class NestedBoxes:
     def largest(self) -> Float64[Tensor, "P"]:
         """The log price of the largest box that is verified, by bisection; infinite where none is.
 
-        Bisection starts between the widest box and one of negligible mass, and only goes on for properties
+        Bisection starts between the widest box and one of negligible mass, and only continues for properties
         that have some mass to gain.
         """
         outer = self.log_cost.new_full((len(self.safe.properties),), self.events.log_prices[0])

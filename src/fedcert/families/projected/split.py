@@ -73,7 +73,7 @@ def _search(layers: Sequence[RandomAffine], properties: Properties) -> tuple[Vio
 
 
 def coordinates(layers: int) -> list[Coordinate]:
-    """The parts of a split that a network of so many layers depends on, field and column.
+    """The parts of a split that a network with this many layers depends on, field and column.
 
     The first hidden layer is not relaxed, and its law is known: it has neither slopes nor deviations.
     """
