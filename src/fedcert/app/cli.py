@@ -89,7 +89,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
 ) -> None:
-    """Train clients, collect their messages, certify the deployed model. A killed run resumes when repeated."""
+    """Train clients, collect messages, certify the deployed model; a killed run resumes when repeated."""
     options = {
         name: value
         for name, value in locals().items()
