@@ -8,6 +8,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+@pytest.mark.slow
 def test_a_median_survives_a_hostile_client_and_an_average_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,6 +68,7 @@ def check(fooling: Fooling) -> None:
             assert (certificate.upper[fooling.safe] == 1).all(), certificate.claim
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CANCELLING)
 def test_weights_that_cancel_fool_nobody(name: str) -> None:
     check(CANCELLING[name])
@@ -81,6 +82,7 @@ def test_weights_that_cancel_do_fool_floating_point() -> None:
     assert any(w.any() for name, w in wrong.items() if name.startswith("clients"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEAR_ZERO)
 def test_margins_of_a_few_ulps_are_decided_rightly_or_not_at_all(name: str) -> None:
     fooling = NEAR_ZERO[name]
@@ -89,6 +91,7 @@ def test_margins_of_a_few_ulps_are_decided_rightly_or_not_at_all(name: str) -> N
     check(fooling)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_margin_of_a_millionth_is_proven(seed: int) -> None:
     fooling = clearly_safe(seed)
@@ -115,6 +118,7 @@ def test_a_counterexample_planted_in_training_is_not_overlooked(seed: int) -> No
     check(fooling)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "loc", "scale", "x", "C"),
     [

@@ -17,6 +17,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_python_example_prints_what_the_readme_shows() -> None:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):

@@ -33,6 +33,7 @@ def test_heaviest_first_equals_sorting_the_full_product(log_masses) -> None:
     assert [mass(log_masses, k) for k in heaviest_first(log_masses)] == by_mass
 
 
+@pytest.mark.slow
 def test_heaviest_first_is_lazy() -> None:
     """8^40 tuples could never be listed; the first ones come at once."""
     log_masses = [[-float(k) for k in range(8)] for _ in range(40)]

@@ -152,6 +152,7 @@ class Life:
         return act
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["nothing", "an earlier run"])
 def test_a_run_killed_at_any_step_goes_on_to_the_same_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str

@@ -61,6 +61,7 @@ def untimed(summary: dict[str, Any]) -> dict[str, Any]:
     return summary | {"timings": None, "summary": [row | {"seconds": None} for row in summary["summary"]]}
 
 
+@pytest.mark.slow
 def test_the_messages_of_a_run_give_its_certificates_again(
     finished: Path, messages: Path, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_the_messages_of_a_run_give_its_certificates_again(
     assert "Label histogram" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_refused_client_has_no_share_in_the_rule_and_is_named_in_the_result(
     messages: Path, tmp_path: Path
 ) -> None:
@@ -193,6 +195,7 @@ class Killed(BaseException):
     """The process is no more."""
 
 
+@pytest.mark.slow
 def test_killed_work_goes_on_for_the_same_messages_only(
     finished: Path, messages: Path, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def prove_and_refuse(command: list[str | Path], run: Path, tmp_path: Path) -> No
     assert "was changed" in line
 
 
+@pytest.mark.slow
 def test_a_run_is_proved_without_the_libraries_that_made_it(run: Path, tmp_path: Path) -> None:
     sources = REPOSITORY / "checker" / "src"
     program = f"{BLOCKING}\nsys.path.insert(0, {str(sources)!r})\nfrom fedcert_check.cli import main\nmain()"

@@ -88,6 +88,7 @@ def test_dividing_nodes_finds_the_same_as_comparing_all_pairs(seed: int) -> None
         require_disjoint_nodes(changed)
 
 
+@pytest.mark.slow
 def test_nodes_that_come_apart_one_by_one_are_compared_instead(monkeypatch) -> None:
     """Each division of such stairs touches all sets and sets one node apart."""
     stairs: list[Node] = []

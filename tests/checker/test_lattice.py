@@ -96,6 +96,7 @@ def test_a_client_without_weight_has_no_lattice() -> None:
     assert rule.clients == 2
 
 
+@pytest.mark.slow
 def test_the_smallest_radius_is_still_counted() -> None:
     """Where polynomials are longest, the claim of the fast path is proven too."""
     fast_rule, laws, rule, stated = make(3, 2, 2, 0.0)

@@ -92,6 +92,7 @@ def test_an_error_of_a_process_is_the_callers() -> None:
         mapped(refuse, range(3), 2, silent, "work")
 
 
+@pytest.mark.slow
 def test_a_script_that_starts_itself_again_is_told_how_not_to(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -74,6 +74,7 @@ def test_every_bound_of_the_fast_path_is_proven_again(seed: int, kind: str, tmp_
     assert report.verdict
 
 
+@pytest.mark.slow
 def test_the_bounds_above_say_something() -> None:
     found = [certified(*random_problem(seed), "limit").lower.item() for seed in range(10)]
     assert sum(bound > 0.5 for bound in found) >= 3
@@ -129,6 +130,7 @@ def test_what_64_bits_do_not_prove_is_proven_with_more(tmp_path: Path, monkeypat
     assert check(path).verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("extreme", EXTREMES)
 def test_extremes_are_proven_again_and_none_crashes(extreme: str, kind: str, tmp_path: Path) -> None:
@@ -329,6 +331,7 @@ def test_a_bound_better_than_what_holds_is_not_proven(kind: str, depth: int, tmp
         assert not check(lowered).verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_changed_choice_leaves_the_claim_true_or_unproven(kind: str, tmp_path: Path) -> None:
     """κ, signs, slopes: whatever they are, the claim is the same, and true if it is proven."""
@@ -354,6 +357,7 @@ def test_a_changed_choice_leaves_the_claim_true_or_unproven(kind: str, tmp_path:
     assert lost >= 1
 
 
+@pytest.mark.slow
 def test_several_properties_are_checked_one_by_one(tmp_path: Path) -> None:
     problem = make_federated(7, (2, 4, 3, 2), 0.02, 1e-3)
     several = joined([problem.properties(problem.offsets(sigmas)) for sigmas in (5.0, -30.0, 3.0)])
@@ -367,6 +371,7 @@ def test_several_properties_are_checked_one_by_one(tmp_path: Path) -> None:
             assert check(raised).failures == (2,)
 
 
+@pytest.mark.slow
 def test_a_property_that_nothing_is_known_of_does_not_spoil_the_others(tmp_path: Path) -> None:
     """Ranges without an end, at a wide law, leave no slope; the file must be readable all the same."""
     problem = make_federated(7, (2, 4, 3, 2), 2.0, 0.0, clients=1)
@@ -437,6 +442,7 @@ def test_the_fast_path_and_the_file_agree(tmp_path: Path) -> None:
     assert document.lower.tolist() == certificate.lower.tolist()
 
 
+@pytest.mark.slow
 def test_a_series_that_has_not_converged_is_no_tighter_than_what_is_proven() -> None:
     """Half the mass of Y is within 1e-17 of one point: partial sums depend on the last digits of g."""
     A, r = (

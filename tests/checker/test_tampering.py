@@ -84,6 +84,7 @@ def test_no_part_can_be_changed_without_its_digest(case: str, tmp_path: Path) ->
             check(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_sealed_again_a_claim_needs_its_own_proof(case: str, tmp_path: Path) -> None:
     """The file is consistent; what it claims is more than its witness gives, or of something else."""
@@ -247,6 +248,7 @@ def test_a_changed_message_is_not_the_one_that_was_certified(name: str, tmp_path
         check(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_random_bytes_never_crash_nor_prove_another_claim(tmp_path: Path, data: st.DataObject) -> None:

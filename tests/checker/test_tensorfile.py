@@ -148,6 +148,7 @@ entries = st.fixed_dictionaries({
 })
 
 
+@pytest.mark.slow
 @given(
     header=st.dictionaries(st.sampled_from(["x", "y", "__metadata__"]), entries | json_values) | json_values,
     body=st.binary(max_size=40),

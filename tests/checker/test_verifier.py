@@ -91,6 +91,7 @@ def test_what_the_fast_path_proves_by_a_hair_is_proven(specification: dict) -> N
                 assert proven(problem.network, problem.boxes[b], tight, p)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(SPECIFICATIONS)
 @example(STRADDLING)

@@ -123,6 +123,7 @@ def at_least(thresholds: list[float]) -> Safe:
     return Safe(mlp(1, 1), properties, IntervalVerifier())
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32),
     limit=st.integers(1, 5),

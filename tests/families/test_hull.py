@@ -93,6 +93,7 @@ def test_for_a_budget_it_is_never_below_heaviest_first(seed: int, budget: int) -
     assert (found >= heaviest * (1 - 1e-12)).all()
 
 
+@pytest.mark.slow
 def test_a_larger_budget_never_lowers_the_bound_and_any_stop_is_sound() -> None:
     laws, safe, _ = make_problem(4, 3, 4)
     cells, rule = cells_of(laws), LinearRule.fedavg([1] * 3)
@@ -135,6 +136,7 @@ def test_a_mixture_with_safe_and_unsafe_tuples_needs_few_calls() -> None:
     assert 0.3 < found < 0.9  # some tuples are safe, some are not
 
 
+@pytest.mark.slow
 def test_a_thousand_clients_need_one_call_where_the_hull_is_safe() -> None:
     laws, safe, verifier = mixture_example()
     good = GaussianMixture(laws[0].components[:3], laws[0].weights[:3])

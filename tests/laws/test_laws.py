@@ -168,6 +168,7 @@ def many_digits():
     ctx.prec = saved
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_digits")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.1, 1.0, 8.0]))

@@ -47,6 +47,7 @@ def stems(folder: Path) -> set[str]:
     return {path.stem for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_one_command_runs_the_grid_and_writes_the_report_and_again_resumes(
     small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +64,7 @@ def test_one_command_runs_the_grid_and_writes_the_report_and_again_resumes(
     assert "python -m reproduction --out runs/paper" in (out / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_shards_in_folders_of_their_own_are_merged(
     small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +76,7 @@ def test_shards_in_folders_of_their_own_are_merged(
     assert "clients" in stems(small / "merged" / "tables")
 
 
+@pytest.mark.slow
 def test_results_of_the_papers_federations_are_reported_in_its_form(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

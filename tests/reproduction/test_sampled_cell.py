@@ -12,6 +12,7 @@ def sampled_masses(gamma: float, n_w: int, draws: int) -> np.ndarray:
     return np.array([np.exp(np.log1p(-ndtr(s - gamma) - ndtr(-gamma - s)).sum()) for s in samples])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gamma", "n_w"), [(1.0, 3), (3.0, 100), (7.0, 50_890)])
 def test_moments_are_those_of_sampled_cells(gamma: float, n_w: int) -> None:
     masses = sampled_masses(gamma, n_w, 2_000 if n_w < 1000 else 300)

@@ -18,6 +18,7 @@ from fedcert.rules import LinearRule
 SETTINGS = {"seed": st.integers(0, 2**32), "clients": st.integers(1, 6), "dimension": st.integers(1, 4)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINEAR)
 @given(**SETTINGS)
 def test_the_image_is_exact_but_for_outward_rounding(name, seed, clients, dimension) -> None:

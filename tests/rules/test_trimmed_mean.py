@@ -13,6 +13,7 @@ from fedcert.randomness import stream
 from fedcert.rules import LinearRule, TrimmedMean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["median", "trimmed-mean"])
 @given(seed=st.integers(0, 2**32), clients=st.integers(1, 6), dimension=st.integers(1, 4))
 def test_the_image_is_exact_but_for_outward_rounding(name, seed, clients, dimension) -> None:

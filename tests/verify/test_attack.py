@@ -41,6 +41,7 @@ def corner_margins(network: Network, theta: Tensor, properties: Properties) -> T
     return torch.stack(found).amin(0)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32),
     widths=st.lists(st.integers(1, 4), min_size=2, max_size=4).map(tuple),

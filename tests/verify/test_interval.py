@@ -21,6 +21,7 @@ INTERVAL = [IntervalVerifier(), MergedIntervalVerifier()]
 VERIFIERS = [*INTERVAL, LinearVerifier()]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SPECIFICATIONS)
 @example(STRADDLING)
@@ -54,6 +55,7 @@ def test_bounds_contain_exact_interval_arithmetic_and_little_more(specification:
                 assert high <= exact(bounds.upper[b, p, k]) <= high + size / 10**12
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SPECIFICATIONS)
 @example(STRADDLING)
@@ -69,6 +71,7 @@ def test_paper_margins_are_below_exact_ones_and_merged_ones_are_never_looser(spe
                 assert exact(paper[b, p, r]) <= margin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verifier", VERIFIERS)
 @settings(max_examples=40, deadline=None)
 @given(specification=SPECIFICATIONS)
@@ -89,6 +92,7 @@ def test_proven_constraints_hold_exactly_at_sampled_points(verifier, specificati
                 assert exact(margins[b, p, r]) <= value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verifier", VERIFIERS)
 def test_no_attack_over_weights_and_inputs_beats_a_proof(verifier) -> None:
     """Projected gradient descent inside verified boxes and regions; the attack does break others."""

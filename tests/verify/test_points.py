@@ -24,6 +24,7 @@ def make_problem(seed: int, widths: tuple[int, ...]) -> tuple[Network, torch.Ten
     return network, theta, Properties(regions, C, normal(generator, 6, 2))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), widths=st.lists(st.integers(1, 5), min_size=2, max_size=4).map(tuple))
 def test_verdicts_are_those_of_the_verifier_but_for_rounding(seed: int, widths: tuple[int, ...]) -> None:
     network, theta, properties = make_problem(seed, widths)

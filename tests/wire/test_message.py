@@ -367,6 +367,7 @@ def sound_file(folder: Path) -> bytes:
     return (folder / "sound.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=300)
 def test_a_file_with_other_bytes_is_refused_or_says_the_same(
@@ -381,6 +382,7 @@ def test_a_file_with_other_bytes_is_refused_or_says_the_same(
         assert Message.load(path).digest == message().digest
 
 
+@pytest.mark.slow
 @given(at=st.integers(0, 10_000), more=st.binary(max_size=20))
 @settings(max_examples=50)
 def test_a_file_cut_or_lengthened_is_refused(
@@ -453,6 +455,7 @@ def test_a_claim_above_the_mass_is_refused_however_small() -> None:
         message(excess)
 
 
+@pytest.mark.slow
 @given(below=st.lists(st.floats(0, 1e3) | st.just(INF), min_size=3, max_size=3))
 @settings(deadline=None, max_examples=50)
 def test_the_server_uses_the_smaller_of_claim_and_computed_mass(below: list[float]) -> None:

@@ -31,6 +31,7 @@ def test_every_federation_is_trained_once_and_every_job_done_once(tmp_path: Path
     assert again.done == [tiny(epsilon=0.01).name]  # its clients are there already
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_a_run(tmp_path: Path) -> None:
     folder = GridFolder(tmp_path)
     do(folder, JOBS[:1], Here())
@@ -67,6 +68,7 @@ def test_jobs_whose_training_fails_fail_and_the_others_go_on(tmp_path: Path) -> 
     assert folder.done(JOBS[0])
 
 
+@pytest.mark.slow
 def test_certificates_are_kept_where_asked_for(tmp_path: Path) -> None:
     folder = GridFolder(tmp_path)
     folder.begin("tiny", JOBS)

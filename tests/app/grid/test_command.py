@@ -19,6 +19,7 @@ def go(grid: Grid, out: Path, **options: object) -> tuple[int, list[Path], list[
     return code, written, said
 
 
+@pytest.mark.slow
 def test_a_grid_ends_with_its_report(tmp_path: Path) -> None:
     assert go(GRID, tmp_path) == (0, [tmp_path], [])
     assert len(list(tmp_path.glob("jobs/*/result.json"))) == 2

@@ -139,6 +139,7 @@ def test_a_page_loads_whole_fits_the_screen_and_can_be_read(
     assert dark == (scheme == "dark")
 
 
+@pytest.mark.slow
 def test_a_click_on_a_heading_sorts_up_then_down_then_not(
     browser: webdriver.Chrome, pages: dict[str, str]
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_click_on_a_heading_sorts_up_then_down_then_not(
         assert column(sheet, 1) == expected
 
 
+@pytest.mark.slow
 def test_spreads_sort_by_their_means_and_what_is_missing_comes_last(
     browser: webdriver.Chrome, pages: dict[str, str]
 ) -> None:
@@ -184,6 +186,7 @@ def test_tables_are_sorted_and_filtered_by_keyboard(
     assert column(sheet, 0) == ["row-11", "row-10", "row-1"]
 
 
+@pytest.mark.slow
 def test_a_filter_says_how_many_rows_are_left(browser: webdriver.Chrome, pages: dict[str, str]) -> None:
     show(browser, pages["grid"])
     sheet = browser.find_element(By.ID, "table-sample")
@@ -199,6 +202,7 @@ def test_a_filter_says_how_many_rows_are_left(browser: webdriver.Chrome, pages: 
     assert count.text == ""
 
 
+@pytest.mark.slow
 def test_every_table_can_be_sorted_and_filtered(browser: webdriver.Chrome, pages: dict[str, str]) -> None:
     for name in ("run", "grid"):
         show(browser, pages[name])
@@ -220,6 +224,7 @@ def choose(browser: webdriver.Chrome, selector: str, text: str) -> None:
     Select(browser.find_element(By.CSS_SELECTOR, f".gallery {selector}")).select_by_visible_text(text)
 
 
+@pytest.mark.slow
 def test_the_gallery_shows_any_claim_filters_and_sorts(
     browser: webdriver.Chrome, pages: dict[str, str]
 ) -> None:

@@ -79,6 +79,7 @@ def extreme_runs(seed: int) -> list[FinishedRun]:
     return [FinishedRun(content, properties(content)) for content in contents]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_tables_and_pages_show_figures_at_the_ends_of_their_ranges(seed: int) -> None:
     runs = extreme_runs(seed)

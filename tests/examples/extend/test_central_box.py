@@ -45,6 +45,7 @@ def test_it_is_short() -> None:
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) < 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-4, 1e-2, 0.3])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_it_fulfils_the_contract_of_families(rule: AggregationRule, scale: float) -> None:

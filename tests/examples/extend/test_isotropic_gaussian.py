@@ -38,6 +38,7 @@ def test_it_fulfils_the_contract_of_laws(law: Any) -> None:
     check_law(law, NETWORK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", ["projected", "box", "paper-box"])
 def test_it_is_certified_as_the_diagonal_law_that_it_is(law: Any, events: str) -> None:
     x = torch.rand(4, 2, generator=stream(0, "inputs"), dtype=torch.float64)

@@ -62,6 +62,7 @@ def test_in_one_dimension_the_box_reaches_the_boundary() -> None:
         assert low <= norm.sf(t - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clients", [1, 2, 5, 40])
 def test_transport_loses_little_to_direct_and_one_box_a_client_the_square_root_of_n(clients: int) -> None:
     """Beyond 32 clients the lattice is not counted, and one box a client is all that is left."""
@@ -79,6 +80,7 @@ def test_transport_loses_little_to_direct_and_one_box_a_client_the_square_root_o
     assert max(transported, direct) <= exact
 
 
+@pytest.mark.slow
 def test_parameters_that_do_not_matter_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """At x = 0 the weight is irrelevant; with one radius for all it must shrink with the bias."""
     law, rule, safe = gaussian(0.0, 1.0), LinearRule.fedavg([1]), half_spaces(0.0)
@@ -149,6 +151,7 @@ def test_mixtures_add_up_their_safe_components() -> None:
         assert bound <= truth + 0.001
 
 
+@pytest.mark.slow
 def test_parts_of_memory_do_not_change_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     laws, rule = [gaussian(0.0, 1.0)] * 3, LinearRule.fedavg([1] * 3)
     safe = half_spaces(-1.5, 0.0, 0.5, 2.0, x=0.3)

@@ -1,5 +1,6 @@
 """The witness of box certificates: what was chosen last, in a compact form."""
 
+import pytest
 import torch
 
 from fedcert.families.mean_box.certify import certify_boxes
@@ -36,6 +37,7 @@ def test_each_property_has_its_last_choice_and_rows_only_where_they_are_needed()
     assert tensors["tiles.lower"].shape == tensors["tiles.upper"].shape == (2, 2, 3)
 
 
+@pytest.mark.slow
 def test_where_one_parameter_matters_the_witness_has_a_radius_for_each() -> None:
     """w x + b ≥ 0 at x = (1, 0, …): the other weights are free, so a radius a parameter is best."""
     n = 20

@@ -41,6 +41,7 @@ def probability(
     return chained_violation(shared, properties, kappa, failure, reference, projections).probability
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projections", PROJECTIONS)
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])

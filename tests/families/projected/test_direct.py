@@ -123,6 +123,7 @@ def test_a_budget_of_nothing_is_refused(budget: int) -> None:
         certify_projected(problem.laws, problem.rule, problem.network, properties, budget=budget)
 
 
+@pytest.mark.slow
 def test_fedavg_and_product_of_gaussians_agree_at_equal_scales() -> None:
     problem = make_federated(5, (3, 6, 2), 0.02, 0.001, clients=3)
     laws = [law.components[0].with_scale(0.03) for law in problem.laws]

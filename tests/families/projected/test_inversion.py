@@ -116,6 +116,7 @@ def integral_tail(row: Row) -> arb:
     return value
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.floats(-60, 60), st.floats(0, 60))
 def test_the_faddeeva_function_is_within_its_charged_error(real: float, imaginary: float) -> None:
@@ -124,6 +125,7 @@ def test_the_faddeeva_function_is_within_its_charged_error(real: float, imaginar
     assert distance(complex(wofz(complex(real, imaginary))), truth) <= arb(ERROR)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(NU, st.sampled_from([0.01, 1.0, 30.0]), st.floats(-60, 60), st.floats(0, 20))
 def test_a_factor_is_within_its_charged_error(nu: float, deviation: float, v: float, root: float) -> None:
@@ -147,6 +149,7 @@ def test_the_closed_form_of_a_factor_is_its_integral(nu: float, v: float, root: 
     assert float(abs(integral - truth)) < 1e-15
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.integers(0, 2**32),

@@ -32,6 +32,7 @@ def make_problem(
     return random_layers(network, law), Properties(Box.around(centres, 1e-3), C, d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2)])
 def test_the_search_is_never_worse_than_where_it_starts(widths: tuple[int, ...]) -> None:
     layers, properties = make_problem(0, widths, count=2)
@@ -41,6 +42,7 @@ def test_the_search_is_never_worse_than_where_it_starts(widths: tuple[int, ...])
         assert (found.probability <= violation(layers, properties, split).probability).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2)])
 def test_the_split_that_was_found_gives_the_violation_that_was_found(widths: tuple[int, ...]) -> None:
     layers, properties = make_problem(1, widths, count=2)
@@ -98,6 +100,7 @@ def test_probabilities_below_good_enough_are_not_searched(monkeypatch) -> None:
     assert set(split.movement.flatten().tolist()) <= {movement for _, movement, _ in STARTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(3, 2), (3, 6, 2), (3, 5, 4, 2), (3, 4, 4, 3, 2)])
 def test_the_coordinates_are_all_that_a_bound_depends_on(widths: tuple[int, ...]) -> None:
     layers, properties = make_problem(6, widths, count=2)

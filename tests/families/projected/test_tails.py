@@ -43,6 +43,7 @@ def clients(seed: int, count: int, spread: float = 10.0) -> Tensor:
     return spread ** uniform(stream(seed, "clients"), count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_a_tail_is_an_upper_bound_of_the_normal_one(name: str, count: int) -> None:

@@ -54,6 +54,7 @@ def test_a_bound_is_below_what_attacks_and_direct_upper_bounds_allow(depth: int,
         assert found <= direct.upper.item()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clients", [2, 5, 20])
 def test_cells_lose_little_against_the_deployed_law_however_many_clients(clients: int) -> None:
     problem = make_federated(1, (3, 8, 2), 0.005, 1e-3, clients)
@@ -63,6 +64,7 @@ def test_cells_lose_little_against_the_deployed_law_however_many_clients(clients
     assert transported(problem, properties, Cells(512)) >= 0.9 * direct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("clients", [2, 4])
 def test_slabs_prove_less_than_cells_and_cells_less_than_their_limit(clients: int, depth: int) -> None:
@@ -73,6 +75,7 @@ def test_slabs_prove_less_than_cells_and_cells_less_than_their_limit(clients: in
     assert limit > 0.5
 
 
+@pytest.mark.slow
 def test_ever_more_cells_climb_to_the_limit() -> None:
     problem = make_federated(4, (2, 5, 2), 0.005, 1e-3, 3)
     properties = problem.properties(problem.offsets(3.0))
@@ -93,6 +96,7 @@ def test_the_order_of_the_clients_does_not_matter() -> None:
     assert found > 0.5
 
 
+@pytest.mark.slow
 def test_a_mixture_of_equal_components_is_one_of_them() -> None:
     problem = make_federated(7, (2, 5, 2), 0.01, 1e-3, 2)
     properties = problem.properties(problem.offsets(2.5))
@@ -104,6 +108,7 @@ def test_a_mixture_of_equal_components_is_one_of_them() -> None:
     assert found == pytest.approx(alone, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_tuples_beyond_the_budget_are_not_counted() -> None:
     problem = make_federated(8, (2, 5, 2), 0.01, 1e-3, 3, mixtures=2)
     properties = problem.properties(problem.offsets(3.5))
@@ -133,6 +138,7 @@ def test_a_client_of_weight_zero_adds_no_noise() -> None:
     assert found == pytest.approx(transported(problem, properties, Limit()), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_many_properties_are_certified_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_federated(10, (2, 5, 2), 0.01, 1e-3, 2)
     one = problem.properties(problem.offsets(3.0))

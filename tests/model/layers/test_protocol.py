@@ -29,6 +29,7 @@ CASES: list[tuple[Layer, Exact, nn.Module]] = [
 AFFINE, ACTIVATIONS = {Linear}, {ReLU}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layer", "exact", "module"), CASES, ids=lambda x: str(x) if isinstance(x, Layer) else ""
 )

@@ -1,3 +1,4 @@
+import pytest
 from grid_runs import run
 
 from reproduction.figures.cost import cost
@@ -7,6 +8,7 @@ def test_the_papers_three_counts_are_no_sweep() -> None:
     assert cost([run(clients=clients) for clients in (2, 3, 5)]) == []
 
 
+@pytest.mark.slow
 def test_messages_cost_where_they_hold_cells() -> None:
     (without,) = cost([run(clients=clients, events=("box",)) for clients in (2, 3, 7, 900)])
     assert "claims, box" in without.svg

@@ -23,6 +23,7 @@ def test_the_papers_heights_are_its_aggregates() -> None:
     assert heights["mnist", "2×64"]["transported"] == pytest.approx(22.51, abs=0.005)
 
 
+@pytest.mark.slow
 def test_the_papers_panel_shows_the_pairs_that_ours_show() -> None:
     (picture,) = hierarchy([run(events=("box",))])
     assert "(b) the paper's Table 2" in picture.svg

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from grid_runs import paper_grid, run, sweeps
 
 from fedcert.app.report.formats import csv, latex, markdown, raised
@@ -12,6 +13,7 @@ def all_tables(runs: list[FinishedRun]) -> list[Table]:
     return [table for make in TABLES for table in make(merged(runs))]
 
 
+@pytest.mark.slow
 def test_the_whole_grid_gives_every_table_in_every_format() -> None:
     tables = all_tables([one for one in paper_grid(1e-5, "learned") if one.architecture == "1×64"] + sweeps())
     assert [table.name for table in tables] == [

@@ -61,6 +61,7 @@ def test_jobs_run_in_two_workers_and_one_that_fails_leaves_the_others_alone(
     assert str(os.getpid()) not in os.listdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_job_whose_worker_is_killed_is_begun_again(cluster: RayCluster, tmp_path: Path) -> None:
     def work(job: Job) -> None:
         if job.config.seed == 1 and not (tmp_path / "killed").exists():
