@@ -11,7 +11,7 @@ from flint import acb, arb
 from fuzz.balls import EXACT, above, accurate, balls, below, dot, exactly, mass, norm, precision, relu, tail
 from fuzz.networks import forward
 from fuzz.pieces import exact_log_moment, exact_second_moment
-from problems import noise_of, normal, uniform
+from problems import noise_of, normal, uniform, vector
 from torch import Tensor
 
 from fedcert.families.projected import bound, tails
@@ -45,10 +45,6 @@ from fedcert.verify.linear import LinearVerifier
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 HUGE = 2.0**54  # 2^54 − 1 is no float
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 CANCELLING = vector(*(x for row in permutations([HUGE, -1.0, -HUGE]) for x in row)).view(6, 3)

@@ -29,6 +29,11 @@ def uniform(generator: torch.Generator, *shape: int) -> Tensor:
     return torch.rand(shape, generator=generator, dtype=torch.float64)
 
 
+def vector(*values: float) -> Tensor:
+    """These numbers in double precision."""
+    return torch.tensor(values, dtype=torch.float64)
+
+
 def noise_of(deviation: Tensor) -> IndependentNoise:
     """Noise of these deviations on the weights of some rows, and none on their biases."""
     return IndependentNoise(deviation, torch.zeros_like(deviation[..., 0]))

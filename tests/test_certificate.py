@@ -4,17 +4,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import vector
 from scipy.stats import binomtest
-from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim, Estimate, clopper_pearson
 from fedcert.errors import FedcertError
 
 CLAIM = Claim("direct", "fedavg", "paper-box")
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def estimate(*successes: int, samples: int = 10) -> Estimate:

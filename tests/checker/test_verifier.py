@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import exact as rational
 from oracles import forward, random_points
-from problems import SPECIFICATIONS, Problem, make_problem
+from problems import SPECIFICATIONS, Problem, make_problem, vector
 from saved_certificates import as_network, as_properties
 
 from fedcert.errors import InvalidCertificate
@@ -35,10 +35,6 @@ def proven(net: Network, box: Box, properties: Properties, p: int = 0) -> bool:
     with ctx.workprec(PRECISION):
         ends = Interval(exact(box.lower.numpy()), exact(box.upper.numpy()))
         return proven_of(unflatten(as_network(net), ends), as_properties(properties), p)
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def offset(problem: Problem, d: torch.Tensor) -> Properties:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import normal, uniform
+from problems import normal, uniform, vector
 
 from fedcert.errors import OverlappingCells, ShapeMismatch
 from fedcert.families.cells import Cells, retain_disjoint
@@ -17,10 +17,6 @@ from fedcert.numerics.box import Box, overlap
 from fedcert.randomness import stream
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def line(*ends: tuple[float, float]) -> Box:

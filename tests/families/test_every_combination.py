@@ -8,6 +8,7 @@ from itertools import pairwise, product
 
 import pytest
 import torch
+from problems import vector
 from scipy.stats import norm
 from torch import Tensor
 
@@ -25,10 +26,6 @@ from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
 
 THRESHOLD = 0.2
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def gaussian(bias: float, scale: float) -> DiagonalGaussian:

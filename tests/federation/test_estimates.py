@@ -3,8 +3,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from problems import normal, uniform
-from torch import Tensor
+from problems import normal, uniform, vector
 
 from fedcert.certificate import Estimate
 from fedcert.federation.estimates import aggregated_sampling, attack_survival, mc_ibp
@@ -21,10 +20,6 @@ from fedcert.verify.interval import IntervalVerifier
 THRESHOLDS = (-1.0, 0.0, 0.5, 2.0)
 SAMPLES = 4000
 SURE = 1 - 1e-9
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def bias_at_least(*thresholds: float) -> Safe:

@@ -6,16 +6,12 @@ from flint import arb, ctx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles import log_mass
-from problems import normal, uniform
+from problems import normal, uniform, vector
 
 from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,6 +13,7 @@ import safetensors
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import vector
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -34,10 +35,6 @@ from fedcert_check.digest import digest
 
 NAN, INF = float("nan"), float("inf")
 Change = Callable[[dict[str, Tensor], dict[str, str]], Any]
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def law() -> DiagonalGaussian:

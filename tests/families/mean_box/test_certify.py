@@ -7,7 +7,7 @@ import torch
 from certifying import certify_boxes_directly
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import normal, uniform
+from problems import normal, uniform, vector
 from scipy.stats import norm
 
 from fedcert.families.mean_box import certify as module
@@ -32,10 +32,6 @@ def whole_boxes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Boxes are not split, so that each family's own mass can be compared with its closed form."""
     if "few_parameters" not in request.node.name:
         monkeypatch.setattr(module, "MAX_PARAMETERS_TO_SPLIT", 0)
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def half_spaces(*thresholds: float, x: float = 0.0) -> Safe:

@@ -5,17 +5,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import normal, uniform
+from problems import normal, uniform, vector
 
 from fedcert.errors import InvalidConfig
 from fedcert.families.mean_box.events import MeanBox, half_down, log_price
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.numerics.box import overlap
 from fedcert.randomness import stream
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 @given(st.floats(0.01, 7.99))

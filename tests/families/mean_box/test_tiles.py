@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from problems import vector
 from scipy.stats import norm
 
 from fedcert.families.mean_box.tiles import split_boxes
@@ -14,10 +15,6 @@ from fedcert.randomness import stream
 from fedcert.rules import AggregationRule, LinearRule, TrimmedMean
 from fedcert.verify import Safe
 from fedcert.verify.interval import MergedIntervalVerifier
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def gaussian(*loc: float) -> DiagonalGaussian:

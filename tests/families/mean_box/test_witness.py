@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from problems import vector
 
 from fedcert.families.mean_box.certify import certify_boxes
 from fedcert.families.mean_box.events import MeanBox
@@ -13,10 +14,6 @@ from fedcert.numerics.box import Box
 from fedcert.rules import LinearRule, TrimmedMean
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def test_each_property_has_its_last_choice_and_rows_only_where_they_are_needed() -> None:

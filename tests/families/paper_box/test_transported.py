@@ -6,6 +6,7 @@ from itertools import pairwise, product
 
 import pytest
 import torch
+from problems import vector
 from scipy.stats import norm
 
 from fedcert.errors import ShapeMismatch
@@ -23,10 +24,6 @@ from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 
 NETWORK = mlp(1, 1)  # f(x) = w x + b
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def half_space(x: float, threshold: float, verifier=None) -> Safe:

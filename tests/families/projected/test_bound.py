@@ -6,7 +6,7 @@ import pytest
 import torch
 from flint import arb, ctx
 from oracles import normal_cdf
-from problems import normal, uniform
+from problems import normal, uniform, vector
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
@@ -20,10 +20,6 @@ from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 
 SPLITS = [(3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9), (1e-3, 1e-4, 1e-4), (1e-2, 1e-2, 1e-2), (1e-9, 1e-4, 1e-12)]
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def make_split(count: int, hidden: int, ranges: float, movement: float, deviation: float) -> Split:

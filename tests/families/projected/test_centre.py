@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import normal, uniform
+from problems import normal, uniform, vector
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
@@ -35,10 +35,6 @@ class Sampled:
     pre: list[Tensor]
     x: Tensor
     radius: Tensor
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def make_networks(seed: int, widths: tuple[int, ...], radius: float, scale=0.1, count=300) -> Sampled:

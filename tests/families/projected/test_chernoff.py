@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import normal, uniform
+from problems import normal, uniform, vector
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
@@ -14,10 +14,6 @@ from fedcert.randomness import stream
 
 SAMPLES = 15_000
 RATES = (0.3, 0.7, 1.0, 1.5, 2.5)
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def make_form(seed: int, neurons: int, noise: float, later: int, shift: float = 0.0) -> LinearForm:

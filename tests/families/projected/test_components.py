@@ -7,8 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import normal, uniform
-from torch import Tensor
+from problems import normal, uniform, vector
 
 from fedcert.certificate import clopper_pearson
 from fedcert.errors import InvalidConfig, InvalidLaw
@@ -19,10 +18,6 @@ from fedcert.model.network import mlp
 from fedcert.model.properties import linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def point(at: float, scale: float = 1.0) -> DiagonalGaussian:

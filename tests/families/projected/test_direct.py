@@ -10,7 +10,7 @@ import torch
 from federated_problems import Federated, joined, make_federated
 from flint import arb, ctx
 from oracles import normal_cdf
-from torch import Tensor
+from problems import vector
 
 from fedcert.certificate import Certificate
 from fedcert.errors import InvalidConfig, ShapeMismatch
@@ -31,10 +31,6 @@ def precision():
     saved, ctx.prec = ctx.prec, 300
     yield
     ctx.prec = saved
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def directly(problem: Federated, properties: Properties, budget: int = 256) -> Certificate:

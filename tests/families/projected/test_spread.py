@@ -7,7 +7,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import exact
-from problems import noise_of, normal, uniform
+from problems import noise_of, normal, uniform, vector
 from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
@@ -26,10 +26,6 @@ from fedcert.model.network import mlp
 from fedcert.randomness import stream
 
 SAMPLES = 3_000
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def make_layers(seed: int, widths: tuple[int, ...], scale: float = 0.3) -> list[DiagonalAffine]:

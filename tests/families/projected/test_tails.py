@@ -6,7 +6,7 @@ import pytest
 import torch
 from flint import arb, ctx
 from oracles import normal_cdf
-from problems import uniform
+from problems import uniform, vector
 from torch import Tensor
 
 from fedcert.families.projected.tails import REACH, Cells, Limit, Product, Projections
@@ -26,10 +26,6 @@ def precision():
     saved, ctx.prec = ctx.prec, 300
     yield
     ctx.prec = saved
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def exact_tail(g: float, deviations: Tensor) -> arb:

@@ -6,7 +6,7 @@ import jaxtyping
 import pytest
 import torch
 from federated_problems import Federated, make_federated
-from torch import Tensor
+from problems import vector
 
 from fedcert.certificate import Certificate, clopper_pearson
 from fedcert.families.projected.direct import certify_projected_directly
@@ -32,10 +32,6 @@ def transported(
 
 def directly(problem: Federated, properties: Properties) -> Certificate:
     return certify_projected_directly(problem.laws, problem.rule, problem.network, properties)
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 @pytest.mark.slow

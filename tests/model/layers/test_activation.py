@@ -7,8 +7,8 @@ import torch
 from flint import arb
 from fuzz.balls import relu
 from layer_contract import check_layer
-from problems import normal
-from torch import Tensor, nn
+from problems import normal, vector
+from torch import nn
 
 from fedcert.errors import UnsupportedLayer
 from fedcert.model.layers import Activation, Line, Lines, monotone_points, register_layer
@@ -18,10 +18,6 @@ from fedcert.numerics.interval import Bounds
 from fedcert.randomness import stream
 
 pytestmark = pytest.mark.usefixtures("forget_layers")
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,10 @@
 import pytest
 import torch
 from oracles import exact
+from problems import vector
 
 from fedcert.model.layers import ReLU
 from fedcert.numerics.interval import Bounds
-
-
-def vector(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def test_intervals_are_exact() -> None:
