@@ -72,11 +72,13 @@ def layer(**methods: Callable) -> ReLU:
     return register_layer(Broken)()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("methods", BROKEN.values(), ids=BROKEN)
 def test_a_broken_layer_is_noticed(methods: dict[str, Callable]) -> None:
     with pytest.raises(AssertionError):
         check_layer(layer(**methods), stream(0, "broken"), lambda parameters, x: [relu(a) for a in x])
 
 
+@pytest.mark.slow
 def test_one_that_is_whole_passes() -> None:
     check_layer(layer(), stream(0, "broken"), lambda parameters, x: [relu(a) for a in x])

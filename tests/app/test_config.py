@@ -201,6 +201,7 @@ def test_what_is_wrong_in_a_file_is_named_with_the_file(tmp_path: Path, text: st
     assert ";" not in message
 
 
+@pytest.mark.slow
 def test_whatever_is_in_a_result_it_is_a_configuration_or_named_in_one_line(tmp_path: Path) -> None:
     config = RunConfig(data_dir=Path("somewhere")).model_dump(mode="json")
     path, sound = tmp_path / "result.json", 0

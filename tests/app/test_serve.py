@@ -145,6 +145,7 @@ def test_no_message_ends_the_work_of_the_others(
     assert field in summary["refused"]["client-1.safetensors"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "loc", "scale"),
     [

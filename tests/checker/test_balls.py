@@ -13,6 +13,7 @@ from fedcert.errors import InvalidCertificate
 from fedcert_check import balls
 
 
+@pytest.mark.slow
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(-1e10, 1e10))
 def test_floats_become_exact_and_come_back_outward(x: float, y: float) -> None:
     ball = balls.exact(np.array([x]))[0]

@@ -66,6 +66,7 @@ def test_every_certificate_is_saved_loaded_and_proved(name: str, kind: str, tmp_
     assert {(kind, events) for kind, events, _ in seen} >= {(kind, "paper-box") for kind in kinds}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [LinearRule.fedavg([1, 1]), TrimmedMean.median(2)], ids=["fedavg", "median"])
 def test_a_radius_for_each_parameter_is_proved(rule: AggregationRule, tmp_path: Path) -> None:
     """w x + b ≥ 0 at x = (1, 0, …), where one weight alone matters; in two processes."""

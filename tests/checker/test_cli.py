@@ -94,6 +94,7 @@ def test_help_loads_neither_torch_nor_what_proofs_need(module: str, arguments: l
     assert usage in done.stdout
 
 
+@pytest.mark.slow
 def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fedcert_check", str(corrupt_neighbour(tmp_path))],

@@ -72,6 +72,7 @@ def test_within_the_limits_a_proof_begins(tmp_path: Path) -> None:
             check(build(tmp_path / build.__name__))
 
 
+@pytest.mark.slow
 def test_a_refusal_takes_hardly_any_memory(tmp_path: Path) -> None:
     """The proof would ask for 27 GiB at once; the process may not even map 3."""
     path = wide(tmp_path)

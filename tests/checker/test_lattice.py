@@ -37,6 +37,7 @@ def make(
     return LinearRule(weights), laws, rules.LinearRule("linear", weights.numpy()), stated
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     st.integers(0, 2**32), st.integers(2, 4), st.sampled_from([0.5, 2.03, 4.0]), st.sampled_from([0.0, 1e-9])

@@ -18,6 +18,7 @@ from fedcert_check.parallel import PIECES_PER_PROCESS, mapped, over_properties, 
 from fedcert_check.progress import silent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_work_is_done_in_order_at_the_checkers_precision(jobs: int) -> None:
     before = ctx.prec
@@ -27,6 +28,7 @@ def test_work_is_done_in_order_at_the_checkers_precision(jobs: int) -> None:
     assert ctx.prec == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_is_told_item_by_item(jobs: int) -> None:
     seen = []
@@ -41,6 +43,7 @@ def test_progress_is_told_item_by_item(jobs: int) -> None:
     assert seen == [("work", 3), None, None, None]
 
 
+@pytest.mark.slow
 def test_processes_are_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork copies the locks that other threads hold, and nobody releases the copies."""
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was forked"))
@@ -87,6 +90,7 @@ def test_a_process_that_the_system_ends_is_said_to_have_run_out_of_memory() -> N
         mapped(os._exit, [1, 1], 2, silent, "work")  # as where there is no memory for it
 
 
+@pytest.mark.slow
 def test_an_error_of_a_process_is_the_callers() -> None:
     with pytest.raises(InvalidCertificate, match="item 0"):
         mapped(refuse, range(3), 2, silent, "work")

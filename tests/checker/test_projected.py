@@ -285,6 +285,7 @@ def test_a_spoiled_witness_is_refused_or_proves_nothing_more(kind: str, tmp_path
     assert refused > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [-128, -127, -2, 2, 127])
 @pytest.mark.parametrize("kind", ["local", "direct", "limit"])
 def test_a_sign_is_one_of_three(kind: str, sign: int) -> None:
@@ -306,6 +307,7 @@ def test_an_absurd_number_of_cells_is_refused(cells: int) -> None:
         check(retold(certificate_of(2, "cells"), change))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_bound_better_than_what_holds_is_not_proven(kind: str, depth: int, tmp_path: Path) -> None:
@@ -383,6 +385,7 @@ def test_a_property_that_nothing_is_known_of_does_not_spoil_the_others(tmp_path:
         assert report.document.lower[0] > 0.9
 
 
+@pytest.mark.slow
 def test_wrong_places_are_refused() -> None:
     def moved(tensors: Tensors) -> Tensors:
         return demanding(tensors | {"witness.upper.point": tensors["properties.upper"] + 1e-12})
@@ -435,6 +438,7 @@ def test_a_report_takes_no_nan_for_a_proof(proved: Proved) -> None:
         _ = Report(claimed, ()).failures
 
 
+@pytest.mark.slow
 def test_the_fast_path_and_the_file_agree(tmp_path: Path) -> None:
     problem, properties = problem_of(1)
     certificate = certified(problem, properties, "direct")

@@ -16,6 +16,7 @@ def partition(label: Tensor, clients: int, concentration: float, seed: int = 0) 
     return [shard.tolist() for shard in shards]
 
 
+@pytest.mark.slow
 @given(
     labels=st.lists(st.integers(0, 9), min_size=1, max_size=60),
     clients=st.integers(1, 6),
@@ -43,6 +44,7 @@ def test_the_seed_decides(seed: int) -> None:
     assert partition(LABELS, 4, 1.0, seed) != partition(LABELS, 4, 1.0, seed + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("examples", "clients", "concentration"), [(3, 4, 10.0), (1, 2, 1.0), (10, 10, 1e-3), (1000, 200, 1e-3)]
 )

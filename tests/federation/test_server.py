@@ -78,6 +78,7 @@ def test_weights_follow_the_sizes_when_asked() -> None:
     assert equal.weights.squeeze(-1).tolist() == [0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_families_without_a_common_name_are_refused_before_any_work() -> None:
     laws = make_laws(2)
     messages = [

@@ -20,6 +20,7 @@ def test_no_bound_of_a_short_campaign_is_wrong(kind: str) -> None:
     assert found.claims > found.problems / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BROKEN)
 def test_the_fuzzer_notices_when_rounding_is_not_charged(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     everywhere(monkeypatch, "rounding_error", free)

@@ -67,6 +67,7 @@ def test_masses_hold_for_every_law_within_the_stated_error(seed: int) -> None:
         assert moved.log_mass(box) <= high
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1e-9, 1.0]), st.sampled_from([0.01, 1.0, 7.0]), st.booleans())
 def test_the_box_around_the_mean_contains_the_real_one_and_weighs_less(seed, scale, radius, exact) -> None:

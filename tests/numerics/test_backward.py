@@ -28,6 +28,7 @@ def bounds(ends: list[list[float]]) -> Bounds:
     return Bounds(*torch.tensor(ends, dtype=torch.float64).T[:, None])
 
 
+@pytest.mark.slow
 @given(entries=st.lists(st.tuples(PAIRS, PAIRS), min_size=1, max_size=3), constant=FLOATS)
 def test_one_coefficient_stands_for_all_of_them(entries: list, constant: float) -> None:
     coefficients, activations = (list(part) for part in zip(*entries, strict=True))

@@ -89,6 +89,7 @@ def test_functions_without_a_rational_value_enclose_it(own: Given) -> None:
         ctx.prec = saved
 
 
+@pytest.mark.slow
 @given(st.lists(FLOATS, min_size=1, max_size=6))
 def test_sums_and_norms_hold_at_any_magnitude(values: list[float]) -> None:
     X = Enclosure.exactly(torch.tensor(values, dtype=torch.float64))

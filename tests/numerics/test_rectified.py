@@ -86,6 +86,7 @@ def test_the_second_moment_grows_with_the_mean_and_the_deviation(nu, other, devi
     assert exact_second_moment(low, small) < exact_second_moment(low, large)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(NU, DEVIATION, st.floats(-40, 40), st.floats(0, 0.7))
 def test_the_log_moment_is_bounded_from_above(nu, deviation, v, root) -> None:

@@ -14,6 +14,7 @@ def test_every_registered_rule_is_held_to_the_contract() -> None:
     assert set(rule_names()) <= set(RULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), clients=st.integers(1, 6), dimension=st.integers(2, 4))

@@ -39,6 +39,7 @@ def test_every_network_in_the_box_lies_inside_the_bounds(specification: dict) ->
                     assert exact(bounds.lower[b, p, k]) <= value <= exact(bounds.upper[b, p, k])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SPECIFICATIONS)
 @example(STRADDLING)

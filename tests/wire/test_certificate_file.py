@@ -47,6 +47,7 @@ def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
     assert [path.name for path in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_a_mixture_has_no_witness_and_cannot_be_saved(tmp_path: Path) -> None:
     mixture = GaussianMixture(tuple(FEDERATION.laws[:2]), torch.ones(2, dtype=torch.float64))
     laws = [mixture, *FEDERATION.laws[1:]]

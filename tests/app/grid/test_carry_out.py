@@ -61,6 +61,7 @@ def test_a_failure_is_told_and_tried_again(tmp_path: Path, monkeypatch: pytest.M
     assert not error.exists()
 
 
+@pytest.mark.slow
 def test_jobs_whose_training_fails_fail_and_the_others_go_on(tmp_path: Path) -> None:
     folder, hopeless = GridFolder(tmp_path), tiny(train_examples=2, clients=50, concentration=0.01)
     assert do(folder, [hopeless, JOBS[0]], Here()) == [hopeless.name]

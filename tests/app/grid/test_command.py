@@ -25,6 +25,7 @@ def test_a_grid_ends_with_its_report(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("jobs/*/result.json"))) == 2
 
 
+@pytest.mark.slow
 def test_the_report_of_a_shard_waits_for_the_others(tmp_path: Path) -> None:
     code, written, said = go(GRID, tmp_path, shard="1/2")
     assert (code, written) == (0, [])

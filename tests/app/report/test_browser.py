@@ -118,6 +118,7 @@ def heading(sheet: WebElement, name: str) -> WebElement:
     return next(head for head in heads if head.text.strip().startswith(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("name", ["run", "hostile", "grid"])
@@ -170,6 +171,7 @@ def test_spreads_sort_by_their_means_and_what_is_missing_comes_last(
     assert heading(sheet, "direct").get_attribute("aria-sort") == "none"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [Keys.ENTER, Keys.SPACE])
 def test_tables_are_sorted_and_filtered_by_keyboard(
     browser: webdriver.Chrome, pages: dict[str, str], key: str
@@ -244,6 +246,7 @@ def test_the_gallery_shows_any_claim_filters_and_sorts(
     assert browser.find_element(By.CSS_SELECTOR, ".gallery output").text == "0 of 2"
 
 
+@pytest.mark.slow
 def test_a_printed_page_hides_nothing(browser: webdriver.Chrome, pages: dict[str, str]) -> None:
     show(browser, pages["run"])
     browser.execute_script("for (const part of document.querySelectorAll('details')) part.open = false;")

@@ -154,6 +154,7 @@ def test_pictures_do_not_share_identifiers() -> None:
     assert used <= set(re.findall(r'\bid="([^"]+)"', svg))
 
 
+@pytest.mark.slow
 def test_a_page_of_many_jobs_stays_small() -> None:
     runs = [finished(f"jobs/{seed}/report.html", seed=seed) for seed in range(30)]
     few, many = (len(grid_page(each, [], [], COMMAND)) for each in (runs[:25], runs))

@@ -108,6 +108,7 @@ def test_a_sign_costs_what_its_flip_is_worth() -> None:
             assert (price - least).overlaps(tail((sign * mean[k] - D[k]) / deviation[k]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [3, 4])
 def test_a_lie_about_a_deep_sign_costs_more_than_it_gains(depth: int) -> None:
     pair = both(1, depth, scale=0.002, sigmas=6.0)

@@ -72,6 +72,7 @@ def moved_alike(pair: Both) -> list[Moved]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_movement_is_that_of_the_fast_path(seed: int, depth: int) -> None:

@@ -60,6 +60,7 @@ def test_a_configuration_knows_its_name_once_it_is_registered(monkeypatch: pytes
         make_config({"events": "central-box"})
 
 
+@pytest.mark.slow
 def test_it_is_certified_and_saved_and_the_checker_refuses_its_name(tmp_path: Path) -> None:
     problem = make_problem(RULES[0], 1e-4)
     result = fedcert.certify(

@@ -64,6 +64,7 @@ def test_the_example_is_short() -> None:
     assert len(PATH.read_text(encoding="utf-8").splitlines()) < 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_the_layer_keeps_the_contract(example: ModuleType, seed: int) -> None:
     check_layer(example.HardTanh(), stream(seed, "hard tanh"), exact_hard_tanh, nn.Hardtanh())

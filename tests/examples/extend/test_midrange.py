@@ -43,6 +43,7 @@ def test_a_configuration_knows_its_name_once_it_is_registered(monkeypatch: pytes
     assert make_config({"rule": "midrange"}).rule == "midrange"
 
 
+@pytest.mark.slow
 def test_it_is_certified_and_saved_and_the_checker_refuses_its_type(
     example: dict[str, Any], tmp_path: Path
 ) -> None:

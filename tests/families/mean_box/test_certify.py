@@ -46,6 +46,7 @@ def gaussian(*loc: float, scale: float = 1.0) -> DiagonalGaussian:
     return DiagonalGaussian(vector(*loc), torch.full_like(vector(*loc), scale))
 
 
+@pytest.mark.slow
 def test_in_one_dimension_the_box_reaches_the_boundary() -> None:
     """b ~ N(1, 1) and b ≥ t: the box 1 ± r with 1 − r = t, whose mass is 1 − 2 Q(1 − t)."""
     thresholds = (-2.0, 0.0, 0.5, 2.0)
@@ -137,6 +138,7 @@ def test_local_is_the_mean_over_clients() -> None:
     assert found.claim.kind == "local"
 
 
+@pytest.mark.slow
 def test_mixtures_add_up_their_safe_components() -> None:
     """Two clients, each at +5 or −5 with probability ½: the mean of biases is +5, 0, 0 or −5."""
     law = GaussianMixture((gaussian(0.0, 5.0), gaussian(0.0, -5.0)), vector(1.0, 1.0))

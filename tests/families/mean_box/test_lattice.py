@@ -33,6 +33,7 @@ def make(
     return LinearRule(weights), laws
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 5), st.sampled_from([0.3, 1.0, 2.5, 4.0, 9.0])

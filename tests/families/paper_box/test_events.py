@@ -51,6 +51,7 @@ def test_the_closed_form_gives_the_theory_figures_at_gamma_7(dimension, mean, de
     assert expected == pytest.approx(math.exp(dimension * math.log1p(-factor_loss(7.0, 1))), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gamma", "dimension"), [(7.0, 50_890), (4.0, 100), (1.0, 3)])
 def test_masses_of_sampled_boxes_have_the_expectation_of_the_closed_form(gamma, dimension) -> None:
     law, samples = standard(dimension, 1e-5), 60

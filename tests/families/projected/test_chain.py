@@ -84,6 +84,7 @@ def test_one_layer_and_one_constraint_have_the_probability_of_a_half_space(refer
     assert low <= found <= high + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_a_clearly_safe_network_is_certified_and_a_clearly_unsafe_one_is_not(
@@ -127,6 +128,7 @@ def test_properties_are_bounded_one_by_one(reference: str) -> None:
         assert alone.item() == pytest.approx(together[p].item(), rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projections", PROJECTIONS)
 @pytest.mark.parametrize("name", ["weight", "bias", "weight_scale", "bias_scale", "weight_error"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -246,6 +248,7 @@ def test_independent_noises_need_no_factor() -> None:
     assert Static().factor == 1.0
 
 
+@pytest.mark.slow
 def test_references_are_tried_in_every_combination_with_projections() -> None:
     """Every combination is sound, so the least bound of all is: that is what certificates use."""
     problem = make_federated(11, (2, 6, 6, 2), 0.005, 0.005, clients=3)

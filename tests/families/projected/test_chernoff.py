@@ -75,6 +75,7 @@ def test_quantiles_are_undercut_no_more_often_than_stated(neurons, noise, later,
         assert low <= failure
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.floats(1e-12, 0.5))
 def test_the_tail_of_a_quantile_is_its_failure_probability(seed: int, failure: float) -> None:

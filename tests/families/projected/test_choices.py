@@ -35,6 +35,7 @@ def problem(depth: int) -> tuple[Federated, Properties, Federation]:
     return made, several, client_layers([law.components[0] for law in made.laws], made.rule, made.network)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
     made, properties, _ = problem(depth)
@@ -65,6 +66,7 @@ def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
             assert (chosen[f"rate.{place}"] > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_best_trial_counts_and_its_choices_are_kept(depth: int, monkeypatch) -> None:
     _, properties, federation = problem(depth)

@@ -158,6 +158,7 @@ def test_the_errors_of_laws_are_not_lost_in_a_hull() -> None:
         assert any(law is own for law in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_of_a_hull_holds_for_every_tuple_of_it(seed: int) -> None:
     generator = stream(seed, "hulls")

@@ -55,6 +55,7 @@ def test_the_split_that_was_found_gives_the_violation_that_was_found(widths: tup
     assert split.movement.shape == split.deviation.shape == (len(properties), len(layers))
 
 
+@pytest.mark.slow
 def test_the_search_gains_something() -> None:
     layers, properties = make_problem(2, (3, 6, 2), count=6)
     found, _ = least_violation(layers, properties)

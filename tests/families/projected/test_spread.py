@@ -198,6 +198,7 @@ def test_networks_move_beyond_the_bound_no_more_often_than_stated(widths, seed: 
 MAGNITUDES = st.integers(-200, 100)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     row=MAGNITUDES,

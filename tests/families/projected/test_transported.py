@@ -83,6 +83,7 @@ def test_ever_more_cells_climb_to_the_limit() -> None:
     assert transported(problem, properties) == found[3]  # 512 where nothing is said
 
 
+@pytest.mark.slow
 def test_the_order_of_the_clients_does_not_matter() -> None:
     problem = make_federated(6, (2, 5, 2), 0.01, 1e-3, 3)
     properties = problem.properties(problem.offsets(2.5))

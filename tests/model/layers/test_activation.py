@@ -49,6 +49,7 @@ def exact_leaky(parameters: list, x: list[arb]) -> list[arb]:
     return [relu(a) - relu(-a) / 4 for a in x]
 
 
+@pytest.mark.slow
 def test_an_activation_with_a_field_keeps_the_contract_and_is_described_with_it() -> None:
     layer = register_layer(Leaky)(0.25)
     assert layer.describe() == {"type": "leaky", "slope": 0.25}

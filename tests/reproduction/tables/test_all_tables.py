@@ -43,6 +43,7 @@ def test_without_data_there_are_no_tables() -> None:
     assert all_tables([]) == []
 
 
+@pytest.mark.slow
 def test_other_settings_do_not_stand_beside_the_paper() -> None:
     assert all_tables(paper_grid(1e-5, epsilon=0.01)) == []
     assert all_tables([run(dataset="digits", concentration=3.0)]) == []

@@ -29,6 +29,7 @@ def test_what_is_unknown_is_not_judged() -> None:
     assert not comparison.within(2.0)
 
 
+@pytest.mark.slow
 def test_every_row_stands_beside_the_papers() -> None:
     pog, fedavg = beside_paper(paper_grid())
     assert len(pog.rows) == len(fedavg.rows) == 36
@@ -41,6 +42,7 @@ def test_every_row_stands_beside_the_papers() -> None:
     assert ("L^tr (%)", "paper") not in [(column.group, column.name) for column in pog.columns]
 
 
+@pytest.mark.slow
 def test_the_caption_counts_the_rows_within() -> None:
     (_, table) = beside_paper(paper_grid())
     names = [(column.group, column.name) for column in table.columns]

@@ -22,6 +22,7 @@ def test_nothing_certified_has_no_ratio() -> None:
     assert ratio_of_means([run(events=("box",))], "projected") is None
 
 
+@pytest.mark.slow
 def test_pairs_and_groups_stand_beside_the_paper() -> None:
     beside, everything = ratios(paper_grid(1e-5, "learned"))
     assert len(beside.rows) == 6 + 12

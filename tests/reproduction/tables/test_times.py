@@ -19,6 +19,7 @@ def test_the_speed_up_counts_training_messages_claims_and_sampling() -> None:
     assert speed_up(run(clients=2, concentration=0.6, events=("box",))) is None
 
 
+@pytest.mark.slow
 def test_the_papers_seconds_are_explained_where_they_stand() -> None:
     (table,) = times(paper_grid(1e-5, "learned"))
     assert len(table.rows) == 36

@@ -1,4 +1,5 @@
 import matplotlib as mpl
+import pytest
 
 from fedcert.app.report.figures.style import canvas, picture, slim, styled
 from fedcert.app.report.picture import Picture
@@ -12,6 +13,7 @@ def drawn(title: str = "A title") -> Picture:
     return picture(figure, "line", title, "A caption.")
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes() -> None:
     assert drawn() == drawn()
 

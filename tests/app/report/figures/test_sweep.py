@@ -22,6 +22,7 @@ def test_learned_scales_have_a_place_of_their_own() -> None:
     assert "1 of 1" in both.caption
 
 
+@pytest.mark.slow
 def test_few_values_are_ticks_of_their_own() -> None:
     (picture,) = sweep_figures([run(clients=clients, events=("box",)) for clients in (2, 3, 7, 900)])
     for count in (2, 3, 7, 900):
@@ -29,6 +30,7 @@ def test_few_values_are_ticks_of_their_own() -> None:
     assert "paper-box" not in picture.svg
 
 
+@pytest.mark.slow
 def test_any_number_may_be_swept_over() -> None:
     (picture,) = sweep_figures([run(epsilon=epsilon, rule="pog") for epsilon in (0.0, 0.01, 0.3)])
     assert picture.name == "epsilons"
