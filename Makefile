@@ -13,7 +13,7 @@ reproduce: .venv/installed
 	$(BIN)/python -m reproduction --out runs/paper
 
 check: lint types
-	$(BIN)/pytest -q -n 2 -m 'not slow'
+	$(BIN)/pytest -q -n 2 --dist worksteal -m 'not slow'
 
 test: lint types pytest
 
@@ -25,7 +25,7 @@ types: .venv/installed
 	$(BIN)/mypy
 
 pytest: .venv/installed
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 format: .venv/installed
 	$(BIN)/ruff format .
