@@ -25,7 +25,7 @@ types: .venv/installed
 	$(BIN)/mypy
 
 pytest: .venv/installed
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q -n 2
 
 format: .venv/installed
 	$(BIN)/ruff format .
