@@ -11,7 +11,6 @@ from rule_cases import LINEAR, exact_map, make_laws, make_rule
 from rule_contract import exact_aggregate, random_boxes
 
 from fedcert.errors import InvalidWeights, ShapeMismatch
-from fedcert.laws import DiagonalGaussian
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
 
@@ -160,14 +159,3 @@ def test_clients_must_have_as_many_parameters_as_the_coefficients(dimension: int
             rule.image(boxes)
         with pytest.raises(ShapeMismatch, match="for 3 parameters"):
             rule([box.lower for box in boxes])
-
-
-def test_the_deployed_law_is_computed_once_for_the_same_laws() -> None:
-    laws = [DiagonalGaussian(torch.full((3,), float(i)).double(), torch.ones(3).double()) for i in range(3)]
-    rule = LinearRule.fedavg([1, 1])
-    first = rule.pushforward(laws[:2])
-    assert rule.pushforward(tuple(laws[:2])) is first
-    assert rule.pushforward(laws[1:]).loc.tolist() == [1.5] * 3
-    assert rule.pushforward(laws[:2]).loc.tolist() == [0.5] * 3
-    equal = DiagonalGaussian(laws[0].loc.clone(), laws[0].scale)
-    assert rule.pushforward([equal, laws[1]]) is not first

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import is_not
 
 import torch
 from jaxtyping import Float64
@@ -158,19 +157,11 @@ class LinearRule:
         Each w_i² σ_i² passes through 3 roundings, the sum through n − 1 and the root through one more
         (it halves the relative error before): n + 4 at most. Errors of the given laws add up: those of the
         means with weights |w_i|, and the largest relative one of the scales, since Σ_i w_i² σ_i² is linear in
-        the σ_i² with coefficients ≥ 0. It is computed once for the same laws, which claims, estimates and
-        families of events all ask for.
+        the σ_i² with coefficients ≥ 0.
 
         Args:
             laws: the clients' laws.
         """
-        known = self.__dict__.get("_deployed")
-        if known is None or len(known[0]) != len(laws) or any(map(is_not, known[0], laws)):
-            known = tuple(laws), self._pushforward(laws)
-            self.__dict__["_deployed"] = known
-        return known[1]
-
-    def _pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
         loc, loc_error = self._combine([law.loc for law in laws])
         for weight, law in zip(self.weights, laws, strict=True):
             if law.loc_error is not None:
