@@ -109,18 +109,6 @@ class Problem:
             raise ShapeMismatch(f"the rule {self.rule.name} deploys no law in closed form")
         return self.rule.pushforward(laws)
 
-    def deployed_by(self, components: Sequence[DiagonalLaw]) -> DiagonalLaw:
-        """The law of Θ_g where each client draws from one component of its law.
-
-        Args:
-            components: one a client.
-        """
-        if self.gaussian and all(
-            own is law.components[0] for own, law in zip(components, self.laws, strict=True)
-        ):
-            return self.deployed
-        return self._deploy(components)
-
     def under(self, rule: AggregationRule) -> "Problem":
         """The same problem under another rule.
 
