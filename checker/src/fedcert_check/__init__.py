@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "ConfidenceReport": "confidence",
     "FedcertError": "errors",
     "InvalidCertificate": "errors",
     "ProofLimits": "cost",
     "Refused": "checking",
     "Report": "checking",
+    "RunReport": "run_folder",
+    "Sample": "sampling",
     "TooCostly": "errors",
     "certificates": "checking",
     "check": "checking",
+    "check_confidence": "confidence",
     "check_each": "checking",
+    "check_run": "run_folder",
 }
 
 __all__ = ["__version__", *_HOME]
@@ -30,10 +35,15 @@ if TYPE_CHECKING:
     from fedcert_check.checking import certificates as certificates
     from fedcert_check.checking import check as check
     from fedcert_check.checking import check_each as check_each
+    from fedcert_check.confidence import ConfidenceReport as ConfidenceReport
+    from fedcert_check.confidence import check_confidence as check_confidence
     from fedcert_check.cost import ProofLimits as ProofLimits
     from fedcert_check.errors import FedcertError as FedcertError
     from fedcert_check.errors import InvalidCertificate as InvalidCertificate
     from fedcert_check.errors import TooCostly as TooCostly
+    from fedcert_check.run_folder import RunReport as RunReport
+    from fedcert_check.run_folder import check_run as check_run
+    from fedcert_check.sampling import Sample as Sample
 
 
 def __getattr__(name: str) -> Any:

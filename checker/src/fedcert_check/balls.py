@@ -7,10 +7,11 @@ bits (`parallel.py` sets them).
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import median_low
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import arb, arb_mat, fmpz
+from flint import arb, arb_mat, ctx, fmpz
 
 from fedcert_check.errors import InvalidCertificate
 
@@ -148,13 +149,27 @@ def float_up(x: arb) -> float:
 
 
 def mean_down(values: Sequence[float]) -> float:
-    """A lower bound of the mean of floats."""
-    return float_down(sum((arb(v) for v in values), ZERO) / len(values))
+    """A lower bound of the mean of floats, at the checker's precision or more."""
+    with ctx.workprec(max(ctx.prec, PRECISION)):
+        return float_down(sum((arb(v) for v in values), ZERO) / len(values))
 
 
 def mean_up(values: Sequence[float]) -> float:
     """An upper bound of the mean of floats."""
     return -mean_down([-v for v in values])
+
+
+def median_down(values: Sequence[float]) -> float:
+    """A lower bound of the median: of an even number of values, of the mean of the two in the middle.
+
+    Args:
+        values: at least one.
+
+    >>> median_down([1.0, 3.0]), median_down([1.0, 2.0, 9.0])
+    (2.0, 2.0)
+    """
+    below, above = median_low(values), -median_low([-value for value in values])
+    return mean_down([below, above])
 
 
 def pack(x: arb) -> tuple[int, int]:

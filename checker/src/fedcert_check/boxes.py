@@ -1,21 +1,23 @@
 """Certificates of `box` events: boxes around the means, all lattice tuples that lead into one, or tiles."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
-from fedcert_check.balls import ONE, ZERO, Interval, exact, float_down, lower, upper
+from fedcert_check.balls import ONE, PRECISION, ZERO, Interval, exact, float_down, lower, upper
+from fedcert_check.cells import prove_nodes
 from fedcert_check.disjoint import overlapping
 from fedcert_check.document import Document, Proved
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.lattice import Lattice, lattice_of
 from fedcert_check.masses import Gaussian, box_mass, central_mass, gaussian
 from fedcert_check.parallel import over_properties
+from fedcert_check.parts import alone, mixed
 from fedcert_check.progress import Tracker
 from fedcert_check.rules import Rule
 from fedcert_check.validation import Array, require
@@ -61,7 +63,44 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
         jobs: number of processes.
         track: shows progress.
     """
+    if has_cells(document):
+        return prove_nodes(with_cells(document), jobs, track)
+    if parts := local_parts(document):
+        found = [prove(part, jobs, track) for part in parts]
+        with ctx.workprec(PRECISION):
+            return [Proved(own.lower) for own in mixed([ONE / len(parts)] * len(parts), found)]
     return over_properties(partial(_prove_some, document, choices_of(document)), document, jobs, track)
+
+
+def has_cells(document: Document) -> bool:
+    """Whether a witness counts tuples of cells that it states itself, as that of mixtures does."""
+    return document.kind == "transported" and "nodes.property" in document.witness
+
+
+def with_cells(document: Document) -> Document:
+    """The certificate with the cells of its witness in place of those of the messages.
+
+    Args:
+        document: whose witness has cells.
+    """
+    clients = []
+    for i, client in enumerate(document.clients):
+        low = document.tensor(f"cells.{i}.lower", np.float64, None, document.dimension)
+        high = document.tensor(f"cells.{i}.upper", np.float64, len(low), document.dimension)
+        require(bool((low <= high).all()), f"witness.cells.{i}: a lower end above its upper end")
+        clients.append(replace(client, lower=low, upper=high))
+    nodes = {name: own for name, own in document.witness.items() if name.startswith("nodes.")}
+    return replace(document, clients=tuple(clients), witness=nodes)
+
+
+def local_parts(document: Document) -> list[Document]:
+    """A claim for each client, if a local claim counts tuples of cells of some mixture; none elsewhere."""
+    if document.kind != "local":
+        return []
+    prefixes = [f"client-{i}." for i in range(len(document.clients))]
+    if not any(prefix + "nodes.property" in document.witness for prefix in prefixes):
+        return []
+    return [alone(document, i, prefix) for i, prefix in enumerate(prefixes)]
 
 
 def choices_of(document: Document) -> list[Choice]:
@@ -140,7 +179,7 @@ class Draws:
                 return self.tuples(p)
             case Counted.PRODUCT:
                 safe = self.safe(p, self.image([around(law, self.radius(p)) for law in self.laws]))
-                return central_mass(self.radius(p)) ** len(self.laws) if safe else ZERO
+                return central_mass(self.radius(p), self.laws) if safe else ZERO
             case Counted.TILES:
                 return self.tiles(p)
         return ZERO

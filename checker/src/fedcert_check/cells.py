@@ -10,7 +10,7 @@ from fedcert_check.balls import ONE, ZERO, Interval, exact, float_down, pack, un
 from fedcert_check.disjoint import Node, require_disjoint_cells, require_disjoint_nodes
 from fedcert_check.document import Document, Proved
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.masses import box_mass, gaussian
+from fedcert_check.masses import box_mass, mixture_mass
 from fedcert_check.parallel import mapped, over_properties
 from fedcert_check.progress import Tracker
 from fedcert_check.validation import Array, quoted, require
@@ -43,7 +43,19 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
     family = "+".join(sorted({client.events for client in document.clients}))
     known = family if document.kind != "direct" else "paper-box"
     require(document.events == known, f"the cells are of the family {known!r}, not {document.events!r}")
-    nodes = read_nodes(document)
+    return prove_nodes(document, jobs, track)
+
+
+def prove_nodes(document: Document, jobs: int, track: Tracker) -> list[Proved]:
+    """What nodes of cells prove of each property, whatever the family of the cells is called.
+
+    Args:
+        document: the certificate.
+        jobs: number of processes.
+        track: shows progress.
+    """
+    asked = set(document.asked)
+    nodes = [own if p in asked else [] for p, own in enumerate(read_nodes(document))]
     count = len(document.properties)
     collections = _collections(document)
     used = [np.zeros((count, len(low)), dtype=bool) for low, _ in collections]
@@ -58,9 +70,9 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
             require_disjoint_nodes(own)
     for i, (low, high) in enumerate(collections):
         require_disjoint_cells(low, high, used[i], f"collection {i}")
-    asked = [(i, int(k)) for i, mine in enumerate(used) for k in np.flatnonzero(mine.any(0))]
-    found = mapped(partial(_mass, document), asked, jobs, track, "measuring cells") if asked else []
-    masses = dict(zip(asked, found, strict=True))
+    needed = [(i, int(k)) for i, mine in enumerate(used) for k in np.flatnonzero(mine.any(0))]
+    found = mapped(partial(_mass, document), needed, jobs, track, "measuring cells") if needed else []
+    masses = dict(zip(needed, found, strict=True))
     return over_properties(partial(_prove_some, document, nodes, masses), document, jobs, track)
 
 
@@ -127,12 +139,10 @@ def _clients_of(document: Document, node: Node) -> list[tuple[int, frozenset[int
 def _mass(document: Document, cell: tuple[int, int]) -> tuple[int, int]:
     """The mass of a cell, under the law of its client or the deployed one."""
     i, k = cell
-    if document.kind == "direct":
-        law = document.rule.deployed(document.laws)
-    else:
-        law = gaussian(document.clients[i].law)
     low, high = _collections(document)[i]
-    return pack(box_mass(law, low[k], high[k]))
+    if document.kind == "direct":
+        return pack(box_mass(document.rule.deployed(document.laws), low[k], high[k]))
+    return pack(mixture_mass(document.clients[i].law, low[k], high[k]))
 
 
 def _prove_some(

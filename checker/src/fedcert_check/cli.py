@@ -1,17 +1,42 @@
 """The command `fedcert-check`, which is also `fedcert check`. Nothing heavy is imported before it runs."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedcert_check.errors import FedcertError
-from fedcert_check.visible import visible
+from fedcert_check import __version__
+from fedcert_check.command import Command, notify
+from fedcert_check.errors import FedcertError, UnreadableFile
+
+if TYPE_CHECKING:
+    from fedcert_check.cost import ProofLimits
+    from fedcert_check.run_folder import RunReport
+    from fedcert_check.sampling import Sample
 
 PROGRAM = "fedcert-check"
+LOG_COLUMNS = 120  # of output that is not for a terminal
+
+
+def version_option(text: str) -> Any:
+    """The option `--version`, which prints a text and ends the program.
+
+    Args:
+        text: names and versions.
+    """
+
+    def show(asked: bool) -> bool:
+        if asked:
+            typer.echo(text)
+            raise typer.Exit
+        return asked
+
+    return typer.Option("--version", is_eager=True, callback=show, help="Show the version and exit.")
+
+
+Version = Annotated[bool, version_option(f"{PROGRAM} {__version__}")]
 
 
 def check_command(program: str) -> Callable[..., None]:
@@ -24,10 +49,12 @@ def check_command(program: str) -> Callable[..., None]:
     def check(
         certificate: Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")],
         messages: Annotated[
-            Path | None, typer.Option(help="Folder of the clients' messages; the run's own by default.")
+            Path | None,
+            typer.Option(help="Folder of the clients' messages.", show_default="the run's own"),
         ] = None,
         jobs: Annotated[
-            int | None, typer.Option(min=1, help="Maximum number of processes; all cores by default.")
+            int | None,
+            typer.Option(min=1, help="Maximum number of processes.", show_default="one for each core"),
         ] = None,
         max_memory: Annotated[
             float, typer.Option(min=0, help="GiB of memory that a proof may take, all processes together.")
@@ -35,53 +62,124 @@ def check_command(program: str) -> Callable[..., None]:
         max_work: Annotated[
             float, typer.Option(min=0, help="Minutes of one core that a proof may take.")
         ] = 3000,
+        sample: Annotated[
+            int | None,
+            typer.Option(
+                min=1, help="Prove this many random properties of each certificate.", show_default="all"
+            ),
+        ] = None,
+        seed: Annotated[
+            int | None,
+            typer.Option(min=0, help="Of the random choice.", show_default="one that nobody knows"),
+        ] = None,
+        as_json: Annotated[
+            bool,
+            typer.Option("--json", help="Print one JSON object instead of text.", show_default="text"),
+        ] = False,
+        version: Version = False,
     ) -> None:
-        """Prove saved certificates again, in ball arithmetic.
+        """Prove saved certificates again, in ball arithmetic, and hold the files of a run against them.
 
-        Exit code 0: all are proved; 1: one is not proved; 2: one is unreadable, unknown or too costly.
+        Exit code 0: all is proved (or, of a sample, not refuted); 1: a certificate is not proved, or the run
+        claims what does not follow from its certificates; 2: something is unreadable, unknown or too costly.
         """
-        raise typer.Exit(_check(program, certificate, messages, jobs, max_memory, max_work))
+        from fedcert_check.cost import GIB, MINUTE, ProofLimits
+        from fedcert_check.sampling import Sample
+
+        chosen = None if sample is None else Sample.of(sample, seed)
+        limits = ProofLimits(int(max_memory * GIB), MINUTE * max_work)
+        raise typer.Exit(_check(program, certificate, messages, jobs, limits, chosen, as_json))
 
     return check
 
 
 def _check(
-    program: str, path: Path, messages: Path | None, jobs: int | None, gibibytes: float, minutes: float
+    program: str,
+    path: Path,
+    messages: Path | None,
+    jobs: int | None,
+    limits: "ProofLimits",
+    sample: "Sample | None",
+    as_json: bool,
 ) -> int:
     """Check, show the verdicts, and return the exit code."""
+    report = _watched(program, path, messages, jobs, limits, sample)
+    for line in dict.fromkeys(line for own in report.reports for line in own.document.skipped):
+        notify(program, line)
+    for one in report.refused:
+        notify(program, one.reason)
+    if as_json:
+        import json
+
+        from fedcert_check.run_folder.as_json import as_json as plain_values
+
+        print(json.dumps(plain_values(report), indent=2, allow_nan=False))
+    elif report.reports or report.recounted or report.comparison is not None:
+        _print(report)
+    return report.exit_code
+
+
+def _watched(
+    program: str,
+    path: Path,
+    messages: Path | None,
+    jobs: int | None,
+    limits: "ProofLimits",
+    sample: "Sample | None",
+) -> "RunReport":
+    """The report; progress is shown on standard error, in bars on a terminal and else in lines."""
     import os
 
     from rich.console import Console
 
-    from fedcert_check.checking import Refused, Report, certificates, check_each
-    from fedcert_check.console import check_table, progress_bars, subjects, unproved
-    from fedcert_check.cost import GIB, MINUTE, ProofLimits
+    from fedcert_check.console import progress
+    from fedcert_check.expected import expect
+    from fedcert_check.run_folder import check_file, check_run
+    from fedcert_check.run_folder.check import certificates_of, confidence_of, say_nothing
 
-    limits = ProofLimits(int(gibibytes * GIB), MINUTE * minutes)
-    with progress_bars(Console(stderr=True)) as track:
-        outcomes = check_each(certificates(path), messages, jobs or os.cpu_count() or 1, track, limits)
-    reports = [outcome for outcome in outcomes if isinstance(outcome, Report)]
-    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
-    for line in dict.fromkeys(line for report in reports for line in report.document.skipped):
+    if messages is not None and not messages.is_dir():
+        problem = "this is not a folder" if messages.exists() else "this folder does not exist"
+        raise UnreadableFile(f"{messages}: {problem}: --messages names the folder of the clients' messages")
+
+    def say(line: str) -> None:
         notify(program, line)
-    for one in refused:
-        notify(program, one.reason)
-    if reports:
-        console = Console()
-        console.print(check_table(reports, refused))
-        for text in [*subjects(reports), *(text for report in reports for text in unproved(report))]:
-            console.print(text, soft_wrap=True)
-    return 2 if refused else 0 if all(report.verdict for report in reports) else 1
+
+    processes = jobs or os.cpu_count() or 1
+    whole = path.is_dir()
+    files = [*certificates_of(path), *confidence_of(path)] if whole else [path]
+    expected = expect(files, messages, processes, limits, sample)
+    if expected.certificates or expected.confidence:
+        say(expected.line)
+    run = check_run if whole else check_file
+    console = Console(stderr=True)
+    with progress(console, program) as track:
+        after_each = say_nothing if console.is_terminal else say
+        return run(path, messages, processes, track, limits, sample, after_each)
 
 
-def notify(program: str, text: str) -> None:
-    """Print one line to standard error.
+def _print(report: "RunReport") -> None:
+    """Print what was proved, the table of verdicts, what is not proved, and the verdict on all of it."""
+    import os
+    import sys
 
-    Args:
-        program: the name that the line begins with.
-        text: what to say; line ends and control characters in it do no harm.
-    """
-    print(f"{program}: {visible(' '.join(text.split()))}", file=sys.stderr)
+    from rich.console import Console
+
+    from fedcert_check.console import check_table, plain, sentences, unproved
+    from fedcert_check.run_folder.words import comparison_lines, confidence_sentence, last_line
+
+    plain_log = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    console = Console(width=LOG_COLUMNS if plain_log else None)
+    folded = not console.is_terminal  # a terminal that folds lines itself cuts figures in two
+    drawn = map(plain, map(confidence_sentence, report.recounted))
+    for text in [*sentences(report.reports), *drawn]:
+        console.print(text, soft_wrap=folded)
+    if report.outcomes:
+        refused = [own for own in report.refused if own in report.outcomes]
+        console.print(check_table(report.reports, refused))
+    failures = [text for own in report.reports for text in unproved(own)]
+    lines = comparison_lines(report.comparison) if report.comparison is not None else ()
+    for text in [*failures, *map(plain, lines), plain(last_line(report))]:
+        console.print(text, soft_wrap=folded)
 
 
 @contextmanager
@@ -102,7 +200,7 @@ def one_line_errors(program: str) -> Iterator[None]:
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-app.command()(check_command(PROGRAM))
+app.command(cls=Command)(check_command(PROGRAM))
 
 
 def main() -> None:

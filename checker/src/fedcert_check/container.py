@@ -14,20 +14,25 @@ from fedcert_check.errors import InvalidCertificate, UnreadableFile
 from fedcert_check.tensorfile import Arrays, Limits, without_duplicates
 
 FORMAT = "fedcert-certificate"
-VERSION = "2"
+VERSION = "3"
+"""The version that is written."""
+READABLE = ("2", VERSION)
 LIMITS = Limits(header_bytes=2**24, tensors=100_000)  # a local claim has some tensors for each client
 MAX_CLAIM_CHARACTERS = 2**20
 
 
 def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """The claim and the tensors, as numpy arrays; a file that was changed or is foreign raises."""
+    """The claim and the tensors, as numpy arrays; a file that was changed or is foreign raises.
+
+    A claim of version 2, which knew no subject, has none.
+    """
     metadata, arrays = read_arrays(path)
     if metadata.get("format") != FORMAT:
         raise InvalidCertificate(f"{path}: not a fedcert certificate")
-    if metadata.get("version") != VERSION:
+    if metadata.get("version") not in READABLE:
         found = metadata.get("version", "none")[:20]
         raise InvalidCertificate(
-            f"{path}: certificate format {found!r}, but this version reads format {VERSION}:"
+            f"{path}: certificate format {found!r}, but this version reads formats {' and '.join(READABLE)}:"
             " use the version of fedcert that wrote it"
         )
     header = {name: metadata.get(name, "") for name in ("format", "version", "claim")}
@@ -43,7 +48,7 @@ def read_claim(path: Path) -> tuple[dict[str, Any], Arrays]:
         raise InvalidCertificate(f"{path}: the claim is not JSON ({error})") from error
     if not isinstance(claim, dict):
         raise InvalidCertificate(f"{path}: the claim is not a JSON object")
-    return claim, arrays
+    return ({"subject": None} | claim if metadata["version"] == "2" else claim), arrays
 
 
 def peek(path: Path) -> tuple[dict[str, str], int]:

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fedcert_check.laws import DiagonalGaussian
+from fedcert_check.laws import DiagonalGaussian, Law
 from fedcert_check.layers import Network
+from fedcert_check.properties import Properties
 from fedcert_check.rules import Rule
-from fedcert_check.validation import Array, shaped
+from fedcert_check.subject import Subject
+from fedcert_check.validation import Array, require, shaped
 
 
 @dataclass(frozen=True)
@@ -19,33 +21,17 @@ class Client:
         law: of its parameters.
         lower: ℓ of each cell, of shape (M, n_w).
         upper: u ≥ ℓ of each cell.
+        digest: of its message.
+        examples: the number of examples that its message states, as it is written there.
     """
 
     name: str
     events: str
-    law: DiagonalGaussian
+    law: Law
     lower: Array
     upper: Array
-
-
-@dataclass(frozen=True)
-class Properties:
-    """C f(x) + d ≥ 0 for all x in [lower, upper], for each of P properties.
-
-    Attributes:
-        lower: of shape (P, p).
-        upper: of shape (P, p).
-        C: of shape (P, R, K).
-        d: of shape (P, R).
-    """
-
-    lower: Array
-    upper: Array
-    C: Array
-    d: Array
-
-    def __len__(self) -> int:
-        return len(self.d)
+    digest: str = ""
+    examples: str = ""
 
 
 class Proved(NamedTuple):
@@ -79,6 +65,8 @@ class Document:
         upper: the claimed upper bounds, or None.
         witness: by name.
         skipped: a line for each file beside the messages that is not a message.
+        subject: what the properties mean, where the certificate says so.
+        only: the properties to prove, in order; None for all of them.
     """
 
     kind: str
@@ -91,6 +79,8 @@ class Document:
     upper: Array | None
     witness: dict[str, Array]
     skipped: tuple[str, ...] = ()
+    subject: Subject | None = None
+    only: tuple[int, ...] | None = None
 
     @property
     def dimension(self) -> int:
@@ -99,8 +89,20 @@ class Document:
 
     @property
     def laws(self) -> list[DiagonalGaussian]:
-        """Of the clients."""
-        return [client.law for client in self.clients]
+        """Of the clients, each of which must be one Gaussian; a mixture is refused by name."""
+        for client in self.clients:
+            count = len(client.law.components)
+            require(
+                count == 1,
+                f"the law of {client.name!r} is a mixture of {count} Gaussians: this claim, as it was saved,"
+                " has no proof for mixtures",
+            )
+        return [client.law.components[0] for client in self.clients]
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The properties to prove, in order."""
+        return tuple(range(len(self.properties))) if self.only is None else self.only
 
     def claim_follows(self, p: int, proved: Proved) -> bool:
         """Whether what is claimed of property p follows from what was proved of it."""

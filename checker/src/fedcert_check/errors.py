@@ -19,3 +19,7 @@ class InvalidCertificate(FedcertError):
 
 class TooCostly(FedcertError):
     """A certificate whose proof would take more memory or time than is allowed."""
+
+
+class InvalidRun(FedcertError):
+    """A file of a run's folder that no run can have written: the message says file and field."""

@@ -8,15 +8,17 @@ import numpy as np
 
 from fedcert_check.container import peek, read_arrays, read_claim
 from fedcert_check.digest import digest
-from fedcert_check.document import Client, Document, Properties
+from fedcert_check.document import Client, Document
 from fedcert_check.errors import InvalidCertificate, TooCostly
 from fedcert_check.laws import LAWS
 from fedcert_check.layers import Network
-from fedcert_check.rules import read_rule
+from fedcert_check.properties import Properties
+from fedcert_check.rules import read_rule, require_name
+from fedcert_check.subject import PREFIX, TENSORS, read_subject
 from fedcert_check.validation import Array, plain_name, quoted, require, require_fields, shaped
 
 KINDS = ("local", "transported", "direct")
-FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witness"}
+FIELDS = {"kind", "events", "rule", "network", "messages", "properties", "witness", "subject"}
 MESSAGE_FORMAT = "fedcert-message"
 MESSAGE_VERSION = "2"
 DEFAULT_READING_BYTES = 2**32
@@ -77,9 +79,10 @@ def _parse(
     witness = _contents(claim, arrays)
     network = Network.read(claim["network"])
     rule = read_rule(claim["rule"], arrays, network.dimension)
-    properties = _properties(arrays, network)
+    properties = read_properties(arrays, network)
     lower, upper = _bounds(arrays, len(properties))
-    clients, skipped = _clients(claim["messages"], messages, rule.clients, network.dimension, budget)
+    clients, skipped = read_clients(claim["messages"], messages, rule.clients, network.dimension, budget)
+    require_name(rule, [client.law for client in clients])
     return Document(
         claim["kind"],
         claim["events"],
@@ -91,6 +94,7 @@ def _parse(
         upper,
         witness,
         skipped,
+        read_subject(claim["subject"], arrays, properties),
     )
 
 
@@ -98,6 +102,7 @@ def _contents(claim: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Arra
     """The witness, if all tensors have a place and those that are named by digest are the ones meant."""
     asked = {name: arrays.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
     known = {"lower", "upper", "rule.weights", "rule.offset", *(f"properties.{name}" for name in asked)}
+    known |= {PREFIX + name for name in TENSORS}
     stray = [name for name in arrays if name not in known and not name.startswith(WITNESS)]
     require(not stray, f"tensors {quoted(stray)} have no place in a certificate")
     witness = {name.removeprefix(WITNESS): own for name, own in arrays.items() if name.startswith(WITNESS)}
@@ -118,7 +123,13 @@ def _bounds(arrays: dict[str, Array], count: int) -> tuple[Array, Array | None]:
     return lower, upper
 
 
-def _properties(arrays: dict[str, Array], network: Network) -> Properties:
+def read_properties(arrays: dict[str, Array], network: Network) -> Properties:
+    """The properties of a file, for a network.
+
+    Args:
+        arrays: the file's tensors.
+        network: f.
+    """
     inputs, *_, outputs = network.widths
     low = shaped("properties.lower", arrays.get("properties.lower"), np.float64, None, inputs)
     count = len(low)
@@ -131,10 +142,18 @@ def _properties(arrays: dict[str, Array], network: Network) -> Properties:
     return Properties(low, high, C, d)
 
 
-def _clients(
+def read_clients(
     listed: Any, folder: Path, count: int, dimension: int, budget: ReadingBudget
 ) -> tuple[tuple[Client, ...], tuple[str, ...]]:
-    """The messages that the certificate names, found in the folder by their digests; and what was skipped."""
+    """The messages that the certificate names, found in the folder by their digests; and what was skipped.
+
+    Args:
+        listed: what the claim says of the messages.
+        folder: of the messages.
+        count: number of clients.
+        dimension: n_w.
+        budget: of memory.
+    """
     require(isinstance(listed, list) and len(listed) == count, f"messages of {count} clients are needed")
     for entry in listed:
         require_fields(entry, {"client", "digest"}, "a message")
@@ -179,11 +198,11 @@ def _messages(
         metadata.pop("digest", None)  # of all the rest
         own = digest(metadata, arrays)
         if own in digests:
-            found[own] = _client(metadata, arrays, dimension)
+            found[own] = _client(own, metadata, arrays, dimension)
     return found, tuple(skipped)
 
 
-def _client(metadata: dict[str, str], arrays: dict[str, Array], dimension: int) -> Client:
+def _client(own: str, metadata: dict[str, str], arrays: dict[str, Array], dimension: int) -> Client:
     name = plain_name(metadata.get("client", ""), "the client")
     try:
         events = plain_name(metadata.get("events", ""), "the family of events")
@@ -199,4 +218,4 @@ def _client(metadata: dict[str, str], arrays: dict[str, Array], dimension: int) 
         require(bool((low <= high).all()), "a cell has a lower end above its upper end")
     except InvalidCertificate as error:
         raise InvalidCertificate(f"client {name!r}: {error}") from error
-    return Client(name, events, law, low, high)
+    return Client(name, events, law, low, high, own, metadata.get("examples", ""))

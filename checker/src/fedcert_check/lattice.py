@@ -46,15 +46,15 @@ class Shares(NamedTuple):
 
 
 class Lattice(NamedTuple):
-    """For each coordinate its shares, as an index into the different ones."""
+    """For each coordinate its shares, as an index into the different ones; −1 for a fixed one."""
 
     shares: tuple[Shares, ...]
     which: Array
 
     def mass(self, radius: Array) -> arb:
         """The probability for the box [M − r S, M + r S], radii rounded down to multiples of 1/64."""
-        level = np.floor(radius * LEVELS_PER_DEVIATION).astype(np.int64)
-        groups, counts = np.unique(np.stack([self.which, level]), axis=1, return_counts=True)
+        level, random = np.floor(radius * LEVELS_PER_DEVIATION).astype(np.int64), self.which >= 0
+        groups, counts = np.unique(np.stack([self.which, level])[:, random], axis=1, return_counts=True)
         total = ONE
         for kind, steps, count in zip(*groups.tolist(), counts.tolist(), strict=True):
             total = total * probability(steps, self.shares[kind]) ** count
@@ -66,7 +66,7 @@ class Kinds(NamedTuple):
 
     Attributes:
         rows: |w_i| of all clients and then σ_i of all where `exact`; shares a_i elsewhere.
-        which: the row of each coordinate.
+        which: the row of each coordinate; −1 where no client's share is above 0.
         exact: whether nothing was rounded.
     """
 
@@ -76,17 +76,25 @@ class Kinds(NamedTuple):
 
 
 def kinds_of(rule: Rule, laws: Sequence[DiagonalGaussian]) -> Kinds:
-    """The different shares: exact where few coordinates differ, rounded elsewhere."""
+    """The different shares: exact where few coordinates differ, rounded elsewhere.
+
+    A coordinate that no client leaves open is fixed, and always in the box.
+    """
     weight, scale = _parts(rule, laws)
-    require(bool((weight > 0).all()), "a lattice needs weights that are not zero")
+    shared = (weight > 0) & (scale > 0)
+    random: Array = np.asarray(shared.any(0))
+    require(bool(shared[:, random].all()), "a lattice needs weights and scales that are not zero")
+    weight, scale = weight[:, random], scale[:, random]
     n = len(laws)
     require(n <= MAX_LATTICE_CLIENTS, f"a lattice of {n} clients, more than {MAX_LATTICE_CLIENTS}")
     rows, which = _distinct(np.concatenate([weight, scale]).T)
-    if len(rows) <= MAX_EXACT_SHARES:
-        return Kinds(rows, which, True)
-    rows, which = _distinct(_rounded(weight, scale).T)
-    require(bool((rows > 0).all()), "a client's share of the deployed scale is too small for a lattice")
-    return Kinds(rows, which, False)
+    unrounded = len(rows) <= MAX_EXACT_SHARES
+    if not unrounded:
+        rows, which = _distinct(_rounded(weight, scale).T)
+        require(bool((rows > 0).all()), "a client's share of the deployed scale is too small for a lattice")
+    places = np.full(len(random), -1, dtype=np.int64)
+    places[random] = which
+    return Kinds(rows, places, unrounded)
 
 
 def _distinct(table: Array) -> tuple[Array, Array]:
@@ -104,7 +112,7 @@ def lattice_of(rule: Rule, laws: Sequence[DiagonalGaussian]) -> Lattice:
     if unrounded:
         parts = [tuple(zip(row[:n], row[n:], strict=True)) for row in rows.tolist()]
         return Lattice(tuple(Shares(own, 0.0) for own in parts), which)
-    weight, scale = _parts(rule, laws)
+    weight, scale = (part[:, which >= 0] for part in _parts(rule, laws))
     distortion = _distortion(weight, scale, _rounded(weight, scale))
     return Lattice(tuple(Shares(tuple((a, 1.0) for a in row), distortion) for row in rows.tolist()), which)
 

@@ -47,16 +47,36 @@ class ReLU:
         return cls()
 
 
-Layer = Linear | ReLU
+@dataclass(frozen=True)
+class LeakyReLU:
+    """max(x, s x), entry by entry.
+
+    Attributes:
+        slope: s in [0, 1], the real number that the float is.
+    """
+
+    slope: float
+
+    @classmethod
+    def read(cls, entry: dict[str, Any]) -> "LeakyReLU":
+        """The layer of a network's description."""
+        require_fields(entry, {"type", "slope"}, "a leaky ReLU layer")
+        slope = entry["slope"]
+        number = isinstance(slope, int | float) and not isinstance(slope, bool)
+        require(number and 0 <= slope <= 1, f"a leaky ReLU of slope {quoted(slope)}, not in [0, 1]")
+        return cls(float(slope))
+
+
+Layer = Linear | ReLU | LeakyReLU
 LAYERS: Registry[Callable[[dict[str, Any]], Layer]] = Registry(
-    "layer type", {"linear": Linear.read, "relu": ReLU.read}
+    "layer type", {"linear": Linear.read, "relu": ReLU.read, "leaky-relu": LeakyReLU.read}
 )
 """How a layer is read from its description, by its type."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network, layer by layer: at least one is linear, and no ReLU follows a ReLU.
+    """A network, layer by layer: at least one is linear, and no ReLU, leaky or not, follows a ReLU.
 
     Attributes:
         layers: from the input on.
@@ -71,7 +91,7 @@ class Network:
                 layer.outputs == following.inputs,
                 f"a layer of {following.inputs} inputs follows one of {layer.outputs} outputs",
             )
-        rectified = [isinstance(layer, ReLU) for layer in self.layers]
+        rectified = [not isinstance(layer, Linear) for layer in self.layers]
         require(not any(both == (True, True) for both in pairwise(rectified)), "a ReLU follows a ReLU")
 
     @classmethod
@@ -109,8 +129,13 @@ class Network:
 
     @property
     def alternating(self) -> bool:
-        """Whether linear layers and ReLUs take turns, from a linear layer on."""
-        return all(isinstance(layer, ReLU) == (k % 2 == 1) for k, layer in enumerate(self.layers))
+        """Whether linear layers and ReLUs, leaky or not, take turns, from a linear layer on."""
+        return all(isinstance(layer, Linear) == (k % 2 == 0) for k, layer in enumerate(self.layers))
+
+    @property
+    def leaky(self) -> bool:
+        """Whether some ReLU is leaky."""
+        return any(isinstance(layer, LeakyReLU) for layer in self.layers)
 
     def matrices(self, parameters: Array) -> list[tuple[Array, Array]]:
         """W and b of each linear layer.

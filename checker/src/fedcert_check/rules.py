@@ -1,20 +1,22 @@
 """The aggregation rules that this checker knows, and what they make of boxes and of Gaussians, in balls."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fedcert_check.balls import Balls, Interval, exact, lower, root, upper, zeros
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.laws import DiagonalGaussian
-from fedcert_check.masses import Gaussian
+from fedcert_check.laws import DiagonalGaussian, Law
+from fedcert_check.masses import Gaussian, gaussian
+from fedcert_check.pooling import POOLING, Pooling
+from fedcert_check.published import PRODUCTS, SETTINGS, read_settings, require_deserved
 from fedcert_check.registry import Registry
 from fedcert_check.validation import Array, natural, plain_name, require, require_fields, shaped
 
 MAX_CLIENTS = 10_000
-AVERAGES = ("fedavg", "pog", "weighted-average")
+AVERAGES = ("fedavg", "weighted-average", *PRODUCTS)
 TRIMMED = ("median", "trimmed-mean")
 
 
@@ -23,14 +25,16 @@ class LinearRule:
     """Θ_g = v + Σ_i w_i Θ_i.
 
     Attributes:
-        name: a label.
+        name: a label, which some laws must deserve (`published.py`).
         weights: w, of shape (n, 1) or (n, n_w).
         offset: v, or None for 0.
+        settings: what a published law was made with.
     """
 
     name: str
     weights: Array
     offset: Array | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, entry: dict[str, Any], arrays: Mapping[str, Array], dimension: int) -> "LinearRule":
@@ -41,9 +45,10 @@ class LinearRule:
             arrays: the certificate's tensors.
             dimension: n_w.
         """
-        require_fields(entry, {"type", "name", "clients"}, "a linear rule")
         name = entry["name"]
-        require(name not in TRIMMED, f"a linear rule is not a {name}")
+        stated = {"settings"} if name in SETTINGS else set()
+        require_fields(entry, {"type", "name", "clients", *stated}, "a linear rule")
+        require(name not in (*TRIMMED, POOLING), f"a linear rule is not a {name}")
         weights = shaped("rule.weights", arrays.get("rule.weights"), np.float64, entry["clients"], None)
         require(weights.shape[1] in (1, dimension), f"weights for {weights.shape[1]} parameters")
         offset = arrays.get("rule.offset")
@@ -54,7 +59,7 @@ class LinearRule:
                 offset is None and bool((weights >= 0).all()) and sums,
                 f"{name} is a weighted average: weights that are not negative and sum to one, and no offset",
             )
-        return cls(name, weights, offset)
+        return cls(name, weights, offset, read_settings(name, entry.get("settings"), len(weights)))
 
     @property
     def clients(self) -> int:
@@ -88,19 +93,17 @@ class LinearRule:
         return Interval(lower(low), upper(high))
 
     def deployed(self, laws: Sequence[DiagonalGaussian]) -> Gaussian:
-        """N(v + Σ w_i μ_i, diag Σ w_i² σ_i²); raises if a scale is zero."""
-        loc, variance = self.moments(laws)
-        scale = root(variance)
-        require(all(bool(v > 0) for v in scale.tolist()), "the deployed law has no density: a scale is zero")
-        return Gaussian(loc, scale)
+        """N(v + Σ w_i μ_i, diag Σ w_i² σ_i²)."""
+        loc, variance = self.moments([gaussian(law) for law in laws])
+        return Gaussian(loc, root(variance))
 
-    def moments(self, laws: Sequence[DiagonalGaussian]) -> tuple[Balls, Balls]:
+    def moments(self, laws: Sequence[Gaussian]) -> tuple[Balls, Balls]:
         """The mean v + Σ w_i μ_i and the variance Σ w_i² σ_i² of each deployed parameter."""
         loc, variance = self.start(len(laws[0].loc)), zeros(len(laws[0].loc))
         for weight, law in zip(self.weights, laws, strict=True):
             w = exact(weight)
-            loc = loc + w * exact(law.loc)
-            variance = variance + (w * exact(law.scale)) ** 2
+            loc = loc + w * law.loc
+            variance = variance + (w * law.scale) ** 2
         return loc, variance
 
 
@@ -130,6 +133,7 @@ class TrimmedMean:
         require_fields(entry, {"type", "name", "clients", "trim"}, "a trimmed mean")
         require("rule.weights" not in arrays and "rule.offset" not in arrays, "a trimmed mean has no weights")
         name, clients = entry["name"], entry["clients"]
+        require(name != POOLING, f"a trimmed mean is not {name}")
         trim = natural(entry["trim"], 0, "the number of trimmed values")
         require(2 * trim < clients, f"{trim} values cannot be trimmed at each end of {clients}")
         require(name != "median" or trim == (clients - 1) // 2, "a median keeps one or two middle values")
@@ -156,11 +160,14 @@ class TrimmedMean:
         raise InvalidCertificate(_no_gaussian(self))
 
 
-Rule = LinearRule | TrimmedMean
+Rule = LinearRule | TrimmedMean | Pooling
 """How the clients' parameters Θ_1, …, Θ_n become those of the deployed model."""
 
 Read = Callable[[dict[str, Any], Mapping[str, Array], int], Rule]
-RULES: Registry[Read] = Registry("rule type", {"linear": LinearRule.read, "trimmed-mean": TrimmedMean.read})
+RULES: Registry[Read] = Registry(
+    "rule type",
+    {"linear": LinearRule.read, "trimmed-mean": TrimmedMean.read, POOLING: Pooling.read},
+)
 """How a rule is read from its description, the certificate's tensors and n_w, by its type."""
 
 
@@ -179,6 +186,18 @@ def read_rule(entry: Any, arrays: Mapping[str, Array], dimension: int) -> Rule:
     return RULES[entry.get("type")](entry, arrays, dimension)
 
 
+def require_name(rule: Rule, laws: Sequence[Law]) -> None:
+    """Raise if a rule has the name of a published law and deploys another one.
+
+    Args:
+        rule: of a claim.
+        laws: of the clients.
+    """
+    if isinstance(rule, LinearRule):
+        offset = np.zeros(1) if rule.offset is None else rule.offset
+        require_deserved(rule.name, rule.settings, (rule.weights, offset), laws)
+
+
 def linear(rule: Rule) -> LinearRule:
     """The rule, if it is linear; raises if it is not."""
     if not isinstance(rule, LinearRule):
@@ -186,5 +205,5 @@ def linear(rule: Rule) -> LinearRule:
     return rule
 
 
-def _no_gaussian(rule: TrimmedMean) -> str:
+def _no_gaussian(rule: TrimmedMean | Pooling) -> str:
     return f"the rule {rule.name} deploys no Gaussian law: no such claim can be made"

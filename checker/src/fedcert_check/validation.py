@@ -58,6 +58,18 @@ def natural(value: Any, least: int, what: str) -> int:
     return int(value)
 
 
+def finite(value: Any, what: str) -> float:
+    """The value, if it is a finite number.
+
+    Args:
+        value: any JSON value.
+        what: the number is, for the message.
+    """
+    number = type(value) in (int, float) and abs(value) < float("inf")
+    require(number, f"{what} is {quoted(value)}, not a finite number")
+    return float(value)
+
+
 def plain_name(value: Any, what: str) -> str:
     """The value, if it is a plain name: letters, digits and `._+-`, at most 64 characters.
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fedcert_check.boxes import Choice, Counted, choices_of
+from fedcert_check.boxes import Choice, Counted, choices_of, has_cells, local_parts, with_cells
 from fedcert_check.cost import Cost
 from fedcert_check.cost.cells import MASS_SECONDS
+from fedcert_check.cost.cells import estimate as estimate_cells
 from fedcert_check.cost.rates import (
     BALL_BYTES,
     COEFFICIENT_SECONDS,
@@ -41,6 +42,11 @@ def estimate(document: Document, jobs: int) -> Cost:
         document: the certificate.
         jobs: number of processes.
     """
+    if has_cells(document):
+        return estimate_cells(with_cells(document), jobs)
+    if parts := local_parts(document):
+        costs = [estimate(part, jobs) for part in parts]
+        return Cost(max(cost.memory for cost in costs), sum(cost.seconds for cost in costs))
     choices = choices_of(document)
     dimension, clients = document.dimension, len(document.clients)
     counted = np.concatenate([choice.counted for choice in choices])

@@ -57,7 +57,10 @@ def estimate(document: Document, jobs: int) -> Cost:
     counted = count(document)
     dimension, clients, properties = document.dimension, len(document.clients), len(document.properties)
     law = clients if document.kind == "direct" else 1  # all laws are read for a cell of the deployed one
-    asked = sum(min(_held(document, i), int(own.sum())) for i, own in enumerate(counted.used))
+    asked = sum(
+        _components(document, i) * min(_held(document, i), int(own.sum()))
+        for i, own in enumerate(counted.used)
+    )
     images = min(counted.pairs, counted.nodes * len(pieces(properties, jobs)))
     seconds = asked * (STEP_SECONDS + dimension * (MASS_SECONDS + 10 * law * ELEMENT_SECONDS))
     seconds += (
@@ -118,6 +121,11 @@ def _held(document: Document, collection: int) -> int:
     if document.kind == "direct":
         return len(document.tensor("cells.lower", np.float64, None, document.dimension))
     return len(document.clients[collection].lower)
+
+
+def _components(document: Document, collection: int) -> int:
+    """The number of Gaussians that a cell's mass is a sum over."""
+    return 1 if document.kind == "direct" else len(document.clients[collection].law.components)
 
 
 def _at_most(document: Document, each: Array) -> list[Array]:

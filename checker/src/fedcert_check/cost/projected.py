@@ -1,16 +1,20 @@
 """What it takes to prove a certificate of `projected` events."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fedcert_check.cost import Cost
+from fedcert_check.cost.cells import MEMBER_BYTES, PAIR_BYTES, SET_BYTES
+from fedcert_check.cost.nodes import Evaluations, evaluations
 from fedcert_check.cost.rates import (
     BALL_BYTES,
     COEFFICIENT_SECONDS,
     ELEMENT_SECONDS,
     ENTRY_BYTES,
     FACTOR_SECONDS,
+    MEETING_SECONDS,
     MOMENT_SECONDS,
     PRODUCT_SECONDS,
     STEP_SECONDS,
@@ -18,9 +22,9 @@ from fedcert_check.cost.rates import (
 )
 from fedcert_check.document import Document
 from fedcert_check.parallel import pieces
-from fedcert_check.projected import EXACT
 from fedcert_check.projected.inversion import MARKOV_RATES, MAX_TERMS
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
+from fedcert_check.projected.witness import EXACT
 
 LAW_OPERATIONS, SHARE_OPERATIONS = 12, 8  # on a parameter of a law, and of a client's share of it
 PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
@@ -50,35 +54,49 @@ def estimate(document: Document, jobs: int) -> Cost:
     """
     sizes, clients, dimension = document.network.widths, len(document.clients), document.dimension
     properties, constraints = document.properties.d.shape
-    repeated = len(pieces(properties, jobs))
     match document.kind:
         case "transported":
             cells = min(MAX_CELLS, int(document.tensor("cells", np.int32, 1)[0]))  # more are refused
-            seconds = properties * chained_seconds(sizes, constraints, clients, cells)
+            asked = [evaluations(document, "", clients)]
+            seconds = asked[0].tuples.sum() * chained_seconds(sizes, constraints, clients, cells)
             law, kept = (LAW_OPERATIONS + SHARE_OPERATIONS) * clients, clients
         case "local":
-            evaluated = properties * clients * violation_seconds(sizes, constraints)
-            seconds = evaluated + sum(inverted_seconds(document, f"client.{i}.") for i in range(clients))
-            law, kept = LAW_OPERATIONS * clients, 0
+            asked = [evaluations(document, f"client.{i}.", 1) for i in range(clients)]
+            seconds = sum(own.tuples.sum() for own in asked) * violation_seconds(sizes, constraints)
+            seconds += sum(inverted_seconds(document, f"client.{i}.", own) for i, own in enumerate(asked))
+            law, kept = LAW_OPERATIONS, 0
         case _:
-            seconds, law, kept = direct_seconds(document, sizes), LAW_OPERATIONS * clients, 0
-    seconds = PASSES * (seconds + repeated * law * dimension * ELEMENT_SECONDS)
-    memory = dimension * (6 * BALL_BYTES + 3 * ENTRY_BYTES * (1 + kept)) + rows_bytes(
-        sizes, constraints, kept
-    )
-    return Cost(memory, seconds)
+            asked = [evaluations(document, "", clients)]
+            if document.upper is not None:
+                asked.append(evaluations(document, "upper.", clients))
+            seconds, law, kept = direct_seconds(document, asked), LAW_OPERATIONS * clients, 0
+    repeated = len(pieces(properties, jobs))
+    for own in asked:
+        built = min(float(own.tuples.sum()), own.laws * repeated)
+        seconds += built * law * dimension * ELEMENT_SECONDS
+    meetings = sum(own.meetings for own in asked) * repeated * MEETING_SECONDS
+    nodes = sum(float(own.tuples.sum()) for own in asked if own.members)
+    memory = float(dimension * (6 * BALL_BYTES + 3 * ENTRY_BYTES * (1 + kept)))
+    memory += rows_bytes(sizes, constraints, kept)
+    memory += nodes * (PAIR_BYTES + SET_BYTES * clients) + MEMBER_BYTES * sum(own.members for own in asked)
+    passes = PASSES + (1 if nodes else 0)  # nodes are first tried as a whole
+    return Cost(memory, passes * (seconds + meetings))
 
 
-def direct_seconds(document: Document, sizes: Widths) -> float:
+def direct_seconds(document: Document, asked: Sequence[Evaluations]) -> float:
     """Lower bounds, each by its own method, and upper bounds of those properties that have one."""
-    properties, constraints = document.properties.d.shape
-    exact = int((document.tensor("method", np.uint8, properties) == EXACT).sum())
-    below = exact * violation_seconds(sizes, constraints) + inverted_seconds(document, "")
-    chained = (properties - exact) * chained_seconds(sizes, constraints, 1, 0)
-    if document.upper is None:
-        return below + chained
-    bounded = int((document.upper < 1).sum())
-    return below + chained + bounded * violation_seconds(sizes, 1) + inverted_seconds(document, "upper.")
+    sizes, constraints = document.network.widths, document.properties.d.shape[1]
+    below, *above = asked
+    exact = below.of_each_row(document.tensor("method", np.uint8, None)) == EXACT
+    seconds = float(below.tuples[exact].sum()) * violation_seconds(sizes, constraints)
+    seconds += inverted_seconds(document, "", below)
+    seconds += float(below.tuples[~exact].sum()) * chained_seconds(sizes, constraints, 1, 0)
+    for own in above:
+        bounded = float(own.tuples.sum())
+        if own.members == 0 and document.upper is not None:  # rows of properties without one are not read
+            bounded = float((document.upper < 1).sum())
+        seconds += bounded * violation_seconds(sizes, 1) + inverted_seconds(document, "upper.", own)
+    return seconds
 
 
 def violation_seconds(sizes: Widths, constraints: int) -> float:
@@ -90,15 +108,16 @@ def violation_seconds(sizes: Widths, constraints: int) -> float:
     return sum(carried_seconds(sizes, rows, 0) for rows in carried) + first * moments * MOMENT_SECONDS
 
 
-def inverted_seconds(document: Document, prefix: str) -> float:
+def inverted_seconds(document: Document, prefix: str, asked: Evaluations) -> float:
     """All inversions that one block of the witness asks for."""
-    sizes, (properties, constraints) = document.network.widths, document.properties.d.shape
+    sizes, constraints = document.network.widths, document.properties.d.shape[1]
     if len(sizes) == 2:
         return 0.0
-    terms = document.tensor(f"{prefix}tail.terms", np.int32, properties, constraints)
-    asked = terms.clip(0, MAX_TERMS)  # others are refused
-    moments, factors = (1 + len(MARKOV_RATES)) * int((asked > 0).sum()), sizes[1] + LATER_FACTORS
-    return sizes[1] * moments * MOMENT_SECONDS + int(asked.sum(dtype=np.int64)) * factors * FACTOR_SECONDS
+    table = document.tensor(f"{prefix}tail.terms", np.int32, None, constraints)
+    terms = asked.of_each_row(table).clip(0, MAX_TERMS)  # others are refused
+    moments = (1 + len(MARKOV_RATES)) * float((asked.tuples * (terms > 0).sum(1)).sum())
+    factors = (sizes[1] + LATER_FACTORS) * float((asked.tuples * terms.sum(1, dtype=np.int64)).sum())
+    return sizes[1] * moments * MOMENT_SECONDS + factors * FACTOR_SECONDS
 
 
 def chained_seconds(sizes: Widths, constraints: int, clients: int, cells: int) -> float:

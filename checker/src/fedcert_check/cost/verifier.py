@@ -19,7 +19,8 @@ def proving_seconds(document: Document) -> float:
     sizes, constraints = document.network.widths, document.properties.C.shape[1]
     alternating = document.network.alternating
     weights = [a * b for a, b in pairwise(sizes)]
-    touched = sum(weights) * (RECTIFIED_OPERATIONS if alternating else SIGNED_OPERATIONS)
+    rectified = alternating and not document.network.leaky
+    touched = sum(weights) * (RECTIFIED_OPERATIONS if rectified else SIGNED_OPERATIONS)
     touched += SIGNED_OPERATIONS * weights[0]
     seconds = touched * ELEMENT_SECONDS + len(weights) * STEP_SECONDS + _carried(sizes, 0, constraints)
     if alternating:

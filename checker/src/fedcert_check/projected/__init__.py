@@ -8,19 +8,20 @@ from flint import arb, ctx
 
 from fedcert_check.balls import ONE, ZERO, float_down, float_up
 from fedcert_check.document import Document, Proved
+from fedcert_check.masses import Gaussian
 from fedcert_check.parallel import over_properties
 from fedcert_check.progress import Tracker
-from fedcert_check.projected.chain import ChainChoices, chained_violation
-from fedcert_check.projected.exact import Choices, Region, TailChoice, violation
-from fedcert_check.projected.inversion import MAX_TERMS
+from fedcert_check.projected.chain import chained_violation
+from fedcert_check.projected.exact import Region, violation
 from fedcert_check.projected.layers import RandomLayer, Unproven, deployed, own, shares
+from fedcert_check.projected.mixtures import Side, above, below, bounded, has_nodes, read_entries
 from fedcert_check.projected.tails import MAX_CELLS, Projections
-from fedcert_check.validation import Array, require
+from fedcert_check.projected.witness import EXACT, Witness
+from fedcert_check.validation import require
 
 PRECISIONS = (64, 128, 256)
 """Bits: what is not proved is tried again with more."""
-EXACT, CONDITIONAL, STATIC = 0, 1, 2
-"""The methods that a witness may choose for a property, by the numbers of its tensor `method`."""
+Prove = Callable[[Document, Sequence[int], bool], list[Proved]]
 
 
 def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
@@ -31,24 +32,19 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
         jobs: number of processes.
         track: shows progress.
     """
-    kinds: dict[str, Callable[[Document, Sequence[int]], list[Proved]]] = {
-        "local": _local,
-        "direct": _direct,
-        "transported": _transported,
-    }
+    kinds: dict[str, Prove] = {"local": _local, "direct": _direct, "transported": _transported}
     require(document.kind != "local" or document.upper is None, "a local claim has no upper bound")
     return over_properties(partial(_precisely, kinds[document.kind], document), document, jobs, track)
 
 
-def _precisely(
-    function: Callable[[Document, Sequence[int]], list[Proved]], document: Document, properties: Sequence[int]
-) -> list[Proved]:
+def _precisely(function: Prove, document: Document, properties: Sequence[int]) -> list[Proved]:
     """The best of what is proved with ever more bits, until all that is claimed is proved."""
     found = dict.fromkeys(properties, Proved(0.0, 1.0))
     open_ones = list(properties)
-    for bits in PRECISIONS:
+    at_once = [(PRECISIONS[0], True)] if any_hulls(document) else []  # nodes, before their tuples one by one
+    for bits, hulls in [*at_once, *((bits, False) for bits in PRECISIONS)]:
         with ctx.workprec(bits):
-            tried = function(document, open_ones)
+            tried = function(document, open_ones, hulls)
         found |= {p: found[p].tighter(own) for p, own in zip(open_ones, tried, strict=True)}
         open_ones = [p for p in open_ones if not document.claim_follows(p, found[p])]
         if not open_ones:
@@ -56,73 +52,100 @@ def _precisely(
     return list(found.values())
 
 
-def _direct(document: Document, properties: Sequence[int]) -> list[Proved]:
+def any_hulls(document: Document) -> bool:
+    """Whether some node of the witness has more than one tuple."""
+    sizes = {name: len(tensor) for name, tensor in document.witness.items() if tensor.ndim == 1}
+    return any(
+        name.endswith("nodes.components")
+        and size + 1 > sizes.get(name.removesuffix("components") + "offsets", 0)
+        for name, size in sizes.items()
+    )
+
+
+def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
     """L and U under the deployed law."""
-    layers, witness = deployed(document), _Witness(document, "")
-    method = document.tensor("method", np.uint8, len(document.properties))
-    found = []
-    for p in properties:
-        if document.lower[p] == 0:
-            safe = 0.0  # claims nothing
-        elif method[p] == EXACT:
-            safe = _safe(violation, layers, region(document, p), witness.choices(p))
-        else:
-            chain = _Witness(document, "chain.").chain(p, int(method[p]))
-            safe = _safe(chained_violation, layers, [layers], region(document, p), chain, Projections(0))
-        trivial = document.upper is None or document.upper[p] == 1
-        found.append(Proved(safe, 1.0 if trivial else _upper(document, layers, p)))
-    return found
+    laws, count = [client.law for client in document.clients], len(document.properties)
+    rows = None if has_nodes(document) else count
+    witness, chain = (Witness(document, prefix, rows) for prefix in ("", "chain."))
+    attacks = Witness(document, "upper.", None if has_nodes(document, "upper.") else count)
+
+    def safe(layers: Sequence[RandomLayer], p: int, row: int) -> float:
+        method = witness.method(row)
+        if method == EXACT:
+            return _safe(violation, layers, region(document, p), witness.choices(row))
+        chosen = chain.chain(row, method)
+        return _safe(chained_violation, layers, [layers], region(document, p), chosen, Projections(0))
+
+    def not_unsafe(layers: Sequence[RandomLayer], p: int, row: int) -> float:
+        return _upper(document, layers, p, attacks, row)
+
+    entries = read_entries(document, "", laws)
+    sides = [Side({p: entries[p] for p in properties if document.lower[p] > 0}, safe)]
+    claimed = [] if document.upper is None else [p for p in properties if document.upper[p] < 1]
+    if claimed:
+        entries = read_entries(document, "upper.", laws)
+        sides.append(Side({p: entries[p] for p in claimed}, not_unsafe))
+    lowers, *uppers = bounded(laws, partial(deployed, document), sides, hulls)
+    highest = {p: above(parts) for found in uppers for p, parts in found.items()}
+    return [Proved(below(lowers[p]) if p in lowers else 0.0, highest.get(p, 1.0)) for p in properties]
 
 
-def _upper(document: Document, layers: Sequence[RandomLayer], p: int) -> float:
+def _upper(document: Document, layers: Sequence[RandomLayer], p: int, witness: Witness, row: int) -> float:
     """U: the network is unsafe if it violates one constraint at one point of the region."""
-    count, inputs = document.properties.lower.shape
-    point = document.tensor("upper.point", np.float64, count, inputs)[p]
-    r = int(document.tensor("upper.constraint", np.int32, count)[p])
-    own = document.properties
+    point, r, own = witness.point(row), witness.constraint(row), document.properties
     require(
         bool(((own.lower[p] <= point) & (point <= own.upper[p])).all()),
         "an attack point is outside its region",
     )
-    require(0 <= r < own.d.shape[1], f"upper.constraint is {r}: no constraint has this index")
     if not own.C[p, r].any():
         return 1.0 if own.d[p, r] >= 0 else 0.0
     negated = Region.of(point, point, -own.C[p], -own.d[p])
     try:
-        tails, events = violation(layers, negated, _Witness(document, "upper.").choices(p), only=r)
+        tails, events = violation(layers, negated, witness.choices(row), only=r)
     except Unproven:
         return 1.0
     unsafe = tails[0] + events
     return min(1.0, float_up(unsafe)) if unsafe.is_finite() else 1.0
 
 
-def _local(document: Document, properties: Sequence[int]) -> list[Proved]:
+def _local(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
     """The mean over the clients of the bounds of their own models."""
-    totals = [ZERO for _ in properties]
-    for i in range(len(document.clients)):
-        layers, witness = own(document, i), _Witness(document, f"client.{i}.")
-        for k, p in enumerate(properties):
-            totals[k] += arb(_safe(violation, layers, region(document, p), witness.choices(p)))
-    return [Proved(max(0.0, float_down(total / len(document.clients)))) for total in totals]
+    totals = dict.fromkeys(properties, ZERO)
+    for i, client in enumerate(document.clients):
+        prefix = f"client.{i}."
+        witness = Witness(document, prefix, None if has_nodes(document, prefix) else len(document.properties))
+        entries = read_entries(document, prefix, [client.law])
+
+        def safe(layers: Sequence[RandomLayer], p: int, row: int, witness: Witness = witness) -> float:
+            return _safe(violation, layers, region(document, p), witness.choices(row))
+
+        side = Side({p: entries[p] for p in properties}, safe)
+        (found,) = bounded([client.law], lambda laws: own(document, laws[0]), [side], hulls)
+        for p, parts in found.items():
+            totals[p] += arb(below(parts))
+    return [Proved(max(0.0, float_down(total / len(document.clients)))) for total in totals.values()]
 
 
-def _transported(document: Document, properties: Sequence[int]) -> list[Proved]:
+def _transported(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
     """L from cells of the clients' projections."""
-    layers, clients, witness = deployed(document), shares(document), _Witness(document, "")
-    count = len(document.properties)
-    method = document.tensor("method", np.uint8, count)
+    laws = [client.law for client in document.clients]
+    witness = Witness(document, "", None if has_nodes(document) else len(document.properties))
     projections = Projections(int(document.tensor("cells", np.int32, 1)[0]))
     require(
         0 <= projections.cells <= MAX_CELLS,
         f"{projections.cells} cells for each client, not from 0 to {MAX_CELLS}",
     )
-    found = []
-    for p in properties:
-        chain = witness.chain(p, int(method[p]))
-        found.append(
-            Proved(_safe(chained_violation, layers, clients, region(document, p), chain, projections))
-        )
-    return found
+
+    def build(drawn: Sequence[Gaussian]) -> tuple[list[RandomLayer], list[list[RandomLayer]]]:
+        return deployed(document, drawn), shares(document, drawn)
+
+    def safe(built: tuple[list[RandomLayer], list[list[RandomLayer]]], p: int, row: int) -> float:
+        chain = witness.chain(row, witness.method(row))
+        return _safe(chained_violation, *built, region(document, p), chain, projections)
+
+    entries = read_entries(document, "", laws)
+    (found,) = bounded(laws, build, [Side({p: entries[p] for p in properties}, safe)], hulls)
+    return [Proved(below(found[p])) for p in properties]
 
 
 def region(document: Document, p: int) -> Region:
@@ -139,85 +162,3 @@ def _safe(violated: Callable[..., tuple[list[arb], arb]], *given: object) -> flo
         return 0.0
     safe = ONE - sum(tails, events)
     return max(0.0, float_down(safe)) if safe.is_finite() else 0.0
-
-
-class _Witness:
-    """The choices of each property, read by name."""
-
-    def __init__(self, document: Document, prefix: str) -> None:
-        self.document, self.prefix = document, prefix
-        self.widths = document.network.widths[1:]
-
-    def _floats(self, name: str, p: int, columns: int) -> Array:
-        count = len(self.document.properties)
-        return self.document.tensor(self.prefix + name, np.float64, count, columns)[p]
-
-    def _float(self, name: str, p: int) -> float:
-        return float(self.document.tensor(self.prefix + name, np.float64, len(self.document.properties))[p])
-
-    def _signs(self, p: int) -> list[Array]:
-        count = len(self.document.properties)
-        signs = [
-            self.document.tensor(f"{self.prefix}sign.{place}", np.int8, count, width)[p]
-            for place, width in enumerate(self.widths[:-1])
-        ]
-        require(all(bool(np.isin(sign, (-1, 0, 1)).all()) for sign in signs), "a sign is not −1, 0 or 1")
-        return signs
-
-    def _slopes(self, name: str, p: int, start: int) -> list[Array]:
-        slopes = [
-            self._floats(f"{name}.{place}", p, self.widths[place])
-            for place in range(start, len(self.widths) - 1)
-        ]
-        require(all(bool(((s >= 0) & (s <= 1)).all()) for s in slopes), "a slope is outside [0, 1]")
-        return slopes
-
-    def choices(self, p: int) -> Choices:
-        """Those of the method with the first layer's law exact."""
-        layers, hidden = len(self.widths), max(1, len(self.widths) - 1)
-        ranges = self._floats("ranges", p, hidden)
-        movement, deviation = (self._floats(name, p, layers) for name in ("movement", "deviation"))
-        for failures in (ranges, movement, deviation):
-            require(bool(((failures > 0) & (failures < 1)).all()), "a failure probability outside (0, 1)")
-        deep = range(1, layers - 1)
-        return Choices(
-            ranges,
-            movement,
-            deviation,
-            self._signs(p),
-            self._slopes("below", p, 1),
-            self._slopes("slope", p, 1),
-            [self._floats(f"rate.{place}", p, 2 * self.widths[place]) for place in deep],
-            [self._floats(f"mean_rate.{place}", p, self.widths[place]) for place in deep],
-            self._tails(p),
-        )
-
-    def _tails(self, p: int) -> list[TailChoice]:
-        """How each constraint's tail is bounded; a network of one layer needs no choice."""
-        count, constraints = self.document.properties.d.shape
-        if len(self.widths) == 1:
-            return [TailChoice(0.0, 0.0, 0.0, 0)] * constraints
-        names = ("tail.rate", "tail.centre", "tail.spread")
-        numbers = [self._floats(name, p, constraints).tolist() for name in names]
-        terms = self.document.tensor(f"{self.prefix}tail.terms", np.int32, count, constraints)[p]
-        require(
-            bool(((terms >= 0) & (terms <= MAX_TERMS)).all()), f"tail.terms is not between 0 and {MAX_TERMS}"
-        )
-        return [TailChoice(*own) for own in zip(*numbers, terms.tolist(), strict=True)]
-
-    def chain(self, p: int, method: int) -> ChainChoices:
-        """Those of the methods in which every ReLU is a line."""
-        require(method in (CONDITIONAL, STATIC), f"method is {method}, not {CONDITIONAL} or {STATIC}")
-        failure = self._float("failure", p)
-        require(0 < failure < 1, "a failure probability outside (0, 1)")
-        hidden = range(len(self.widths) - 1)
-        return ChainChoices(
-            method == STATIC,
-            self._float("kappa", p),
-            failure,
-            self._signs(p),
-            self._slopes("below", p, 0),
-            self._slopes("slope", p, 0),
-            self._floats("step", p, self.document.properties.d.shape[1]),
-            [self._floats(f"reference.{place}", p, self.widths[place]) for place in hidden],
-        )

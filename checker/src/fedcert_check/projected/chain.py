@@ -9,10 +9,20 @@ from flint import arb
 from fedcert_check.balls import ONE, ZERO, Balls, zeros
 from fedcert_check.projected.exact import Region, first_law, settled, width
 from fedcert_check.projected.forms import Lines, conditional_deviation, through_relu
-from fedcert_check.projected.layers import RandomLayer, Unproven, largest, root, times, unit
+from fedcert_check.projected.layers import (
+    RandomLayer,
+    Unproven,
+    largest,
+    random_weights,
+    root,
+    times,
+    unit,
+    zero_or_one,
+)
 from fedcert_check.projected.movement import (
     Moved,
     movement,
+    movement_events,
     movement_of_inputs,
     noise_over,
     noise_over_inputs,
@@ -140,25 +150,33 @@ class _Chain:
         self.known.append(
             Ranges(lines, mean, deviation, Moved(moved, sign), fixed, np.array(half, dtype=object))
         )
-        side = (self.factor if depth else ONE) * self.projections.price(self.kappa, len(self.clients))
-        events = 3 * (2 * depth + 1) + 2 * depth * len(self.clients)
+        before = self.layers[: depth + 1]
+        side = zero_or_one(self.projections.price(self.kappa, len(self.clients)), before)
+        side = (self.factor if depth else ONE) * side
+        events = 3 * movement_events(before) + 2 * self.deviation_events(depth)
         self.price = self.price + neurons * (3 * side + events * self.failure)
 
     def margins(self) -> tuple[list[arb], arb]:
         """The tails of the constraints, and the price of all events."""
         depth = len(self.layers) - 1
         constant, noise = self.form(self.region.C, depth)
-        events = 2 * depth + 1 + depth * len(self.clients)
+        events = movement_events(self.layers) + self.deviation_events(depth)
         price = self.price + len(constant) * events * self.failure
         shares = _combined(noise)
         factor = self.factor if depth else ONE
         tails = [
-            sure if sure is not None else factor * self.projections.tail(g + d, own, arb(step))
+            sure
+            if sure is not None
+            else zero_or_one(factor * self.projections.tail(g + d, own, arb(step)), self.layers)
             for sure, g, d, own, step in zip(
                 settled(self.region), constant, self.region.d, shares, self.choices.step.tolist(), strict=True
             )
         ]
         return tails, price
+
+    def deviation_events(self, depth: int) -> int:
+        """The number of events that bound the deviations of the clients' noise, for a row of a layer."""
+        return sum(random_weights(own[1 : depth + 1]) for own in self.clients)
 
     def form(self, rows: Balls, depth: int) -> tuple[Balls, list[Balls]]:
         """g, and for each layer from layers[depth] down the deviations of the clients' projections."""

@@ -10,9 +10,18 @@ from flint import arb, arb_mat
 from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
 from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert_check.projected.inversion import Row, lower_tail
-from fedcert_check.projected.layers import RandomLayer, Unproven, largest, root, square_root, unit
+from fedcert_check.projected.layers import (
+    RandomLayer,
+    Unproven,
+    largest,
+    random_weights,
+    root,
+    square_root,
+    unit,
+    zero_or_one,
+)
 from fedcert_check.projected.moments import exponent
-from fedcert_check.projected.movement import Moved, movement
+from fedcert_check.projected.movement import Moved, movement, movement_events
 from fedcert_check.validation import Array
 
 
@@ -123,27 +132,36 @@ def violation(
         margin = region.C @ mean + region.d - movement(region.C, layers, region.radius, (), u[0])
         spread = root((region.C * region.C) @ (deviation * deviation))
         found = [
-            known if known is not None else tail(m / s)
+            known if known is not None else _half_space(m, s)
             for known, m, s in zip(settled(region), margin, spread, strict=True)
         ]
-        return found, constraints * moving[0]
+        return found, constraints * movement_events(layers) * moving[0]
     moved = Moved(movement(unit(layers[0].outputs), layers[:1], region.radius, (), u[0]), choices.sign[0])
-    price = _flips(mean, deviation, moved) + layers[0].outputs * moving[0]
+    price = _flips(mean, deviation, moved) + layers[0].outputs * movement_events(layers[:1]) * moving[0]
     known = Known(mean, deviation, region.radius, (moved,), (), u[1], width(choices.deviation[1]))
     for depth in range(1, len(layers) - 1):
-        known, cost = _next_layer(layers[: depth + 1], known, choices, depth)
-        events = 4 * (2 * depth + 1) * moving[depth] + (2 * (depth - 1) + 1) * deviating[depth]
+        before = layers[: depth + 1]
+        known, cost = _next_layer(before, known, choices, depth)
+        deviations = 2 * random_weights(before[2:]) + random_weights(before[-1:])
+        events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
         known = replace(known, u=u[depth + 1], width=width(choices.deviation[depth + 1]))
     form = linear_form(region.C, layers, known)
     form = replace(form, constant=form.constant + region.d)
-    deep = (len(layers) - 2) * deviating[-1]
-    price = price + constraints * ((2 * len(layers) - 1) * moving[-1] + deep)
+    deep = random_weights(layers[2:]) * deviating[-1]
+    price = price + constraints * (movement_events(layers) * moving[-1] + deep)
     tails = [
-        sure if sure is not None else row_tail(form, r, chosen)
+        sure if sure is not None else zero_or_one(row_tail(form, r, chosen), layers)
         for r, (sure, chosen) in enumerate(zip(settled(region), choices.tails, strict=True))
     ]
     return tails, price
+
+
+def _half_space(margin: arb, deviation: arb) -> arb:
+    """Pr(margin + s Z ≤ 0), ties included."""
+    if deviation == 0:
+        return ZERO if margin > 0 else ONE
+    return tail(margin / deviation)
 
 
 def settled(region: Region) -> list[arb | None]:
@@ -167,7 +185,7 @@ def _flips(mean: Balls, deviation: Balls, moved: Moved) -> arb:
     price = ZERO
     for mu, t, D, sign in zip(mean, deviation, moved.radius, moved.sign.tolist(), strict=True):
         if sign:
-            price = price + tail((sign * mu - D) / t)
+            price = price + _half_space(sign * mu - D, t)
     return price
 
 
@@ -179,18 +197,19 @@ def _next_layer(
     neurons, sign = layer.outputs, choices.sign[depth]
     rows = unit(neurons)
     most, failure = arb(float(choices.ranges[depth])), arb(float(choices.deviation[depth]))
+    side_price, mean_price = zero_or_one(most, layers), zero_or_one(failure, layers)
     sides = [(j, 1) for j in range(neurons) if sign[j] >= 0] + [
         (j, -1) for j in range(neurons) if sign[j] <= 0
     ]
     form = linear_form(np.array([side * rows[j] for j, side in sides], dtype=object), layers, known)
-    low, high, price = [ZERO] * neurons, [ZERO] * neurons, neurons * failure
+    low, high, price = [ZERO] * neurons, [ZERO] * neurons, neurons * mean_price
     for r, (j, side) in enumerate(sides):
         rate = arb(float(choices.rate[place][j if side > 0 else neurons + j]))
         K = _exponent(form, r, rate)
         if sign[j]:
-            price = price + (ONE if K is None else K.exp())
+            price = price + (ONE if K is None else zero_or_one(K.exp(), layers))
             continue
-        price = price + most
+        price = price + side_price
         bound = side * _quantile(K, rate, most)
         (low if side > 0 else high)[j] = bound
     means = linear_form(-rows, layers, known).without_own_noise()

@@ -112,7 +112,7 @@ class Form:
         bias_noise: deviation of N_b.
         later: bounds of the conditional deviations of the N_l', from the last layer down.
         mean: μ', row by row.
-        scale: t.
+        scale: t > 0.
     """
 
     constant: Balls
@@ -147,7 +147,28 @@ def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known) -> For
     mean, loss, theta = _moved_means(coefficient, known)
     moved = movement_of_inputs(coefficient * theta, layers[0], known.radius, known.u)
     constant = constant - (size(coefficient) * loss).sum(-1) - moved
-    return Form(constant, coefficient, noise, bias_noise, tuple(later), mean, known.deviation)
+    return folded(Form(constant, coefficient, noise, bias_noise, tuple(later), mean, known.deviation))
+
+
+def folded(form: Form) -> Form:
+    """The form without its neurons of t = 0: h'_k = relu(μ'_k) is a number.
+
+    A_k h'_k joins g, and N_k h'_k joins N_b, whose deviation becomes √(r_b² + Σ_k r_k² h'_k²).
+    """
+    fixed = np.array([t == 0 for t in form.scale], dtype=bool)
+    if not fixed.any():
+        return form
+    h = np.asarray(_rising(form.mean[:, fixed]), dtype=object)
+    noise = form.noise[:, fixed] * h
+    return replace(
+        form,
+        constant=form.constant + (form.coefficient[:, fixed] * h).sum(-1),
+        coefficient=form.coefficient[:, ~fixed],
+        noise=form.noise[:, ~fixed],
+        bias_noise=root(form.bias_noise * form.bias_noise + (noise * noise).sum(-1)),
+        mean=form.mean[:, ~fixed],
+        scale=form.scale[~fixed],
+    )
 
 
 def _moved_means(coefficient: Balls, known: Known) -> tuple[Balls, Balls, Balls]:

@@ -4,11 +4,11 @@
 
 A neuron with |μ_k| > 7.5 t_k hardly ever changes its sign: its factor of the characteristic function is
 within 2 Q(|μ_k|/t_k) of that of a constant 0, or of a Gaussian, since two numbers of size ≤ 1 differ by 2 at
-most.
+most. Where r_b is 0 a little noise is added: Pr(Y ≤ 0) ≤ Pr(Y + ς Z* − κς ≤ 0) + Q(κ).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from flint import acb, arb
@@ -18,6 +18,9 @@ from fedcert_check.projected.moments import below, exponent
 
 STABLE_DEVIATIONS = 7.5  # of its mean from 0, beyond which a neuron hardly ever changes its sign
 MAX_TERMS = 4096  # of an inversion
+NO_NOISE = arb(2) ** -400  # a smaller deviation of the bias noise is taken for none
+ADDED_NOISE = arb(2) ** -6  # √(r_b² + ς²), in deviations of Y
+ADDED_REACH = arb(5)  # κ
 MARKOV_RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
 
 
@@ -29,7 +32,7 @@ class Row:
         constant: g.
         coefficient: A.
         noise: r, deviations of the N_k.
-        bias_noise: r_b > 0.
+        bias_noise: r_b.
         reflected: s.
         last: s'.
         mean: μ.
@@ -77,6 +80,7 @@ def lower_tail(row: Row, centre: arb, spread: arb, terms: int) -> arb:
         spread: its deviation > 0, roughly; both are exact numbers that only choose the step.
         terms: number of terms that are added up; what is left out is charged.
     """
+    row, price = _noisy(row, spread)
     if not row.bias_noise > 0:
         return ONE
     step = (2 * arb.pi() / (abs(centre) + 10 * spread)).mid()
@@ -84,7 +88,16 @@ def lower_tail(row: Row, centre: arb, spread: arb, terms: int) -> arb:
         (characteristic(row, (k + arb(0.5)) * step).imag / (k + arb(0.5)) for k in range(terms)), ZERO
     )
     width = 2 * arb.pi() / step
-    return arb(0.5) - series / arb.pi() + _left_out(row, terms, step) + _beyond(row, width, spread)
+    return arb(0.5) - series / arb.pi() + _left_out(row, terms, step) + _beyond(row, width, spread) + price
+
+
+def _noisy(row: Row, spread: arb) -> tuple[Row, arb]:
+    """The row itself, or with noise that makes |φ| fall; and the price Q(κ) of that."""
+    noise = ADDED_NOISE * spread
+    if not (abs(row.bias_noise) < NO_NOISE and row.bias_noise < noise):
+        return row, ZERO
+    noisy = replace(row, constant=row.constant - ADDED_REACH * noise, bias_noise=noise)
+    return noisy, tail(ADDED_REACH)
 
 
 def characteristic(row: Row, tau: arb) -> acb:

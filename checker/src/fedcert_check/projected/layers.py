@@ -1,6 +1,8 @@
 """The law of a network's parameters, layer by layer, in balls: W ~ N(M, S²), b ~ N(m, s²), independent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from flint import arb, arb_mat
@@ -8,6 +10,7 @@ from flint import arb, arb_mat
 from fedcert_check.balls import ZERO, Balls, exact, matrix, zeros
 from fedcert_check.document import Document
 from fedcert_check.layers import Network
+from fedcert_check.masses import Gaussian, gaussian
 from fedcert_check.rules import linear
 from fedcert_check.validation import Array, require
 
@@ -41,10 +44,33 @@ class RandomLayer:
         """The number of neurons."""
         return len(self.bias)
 
+    @cached_property
+    def fixed_weights(self) -> bool:
+        """Whether no weight is random."""
+        return all(v == 0 for v in self.variance.entries())
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether neither weights nor biases are random."""
+        return self.fixed_weights and all(v == 0 for v in self.bias_variance)
+
     def deviations(self, rows: Balls) -> tuple[Balls, Balls]:
         """√Σ_j B_j² S_jk² and √Σ_j B_j² s_j²: the deviations of B W̃ and B·b̃."""
         squares = rows * rows
         return root(times(squares, self.variance)), root(squares @ self.bias_variance)
+
+
+def random_weights(layers: Sequence[RandomLayer]) -> int:
+    """The number of layers whose weights are random: the deviation of each one's noise takes an event."""
+    return sum(not layer.fixed_weights for layer in layers)
+
+
+def zero_or_one(bound: arb, layers: Sequence[RandomLayer]) -> arb:
+    """A bound of the probability of something that depends on these layers alone.
+
+    If they are all fixed it is 0 or 1, so that a bound below 1 makes it 0.
+    """
+    return ZERO if bound < 1 and all(layer.fixed for layer in layers) else bound
 
 
 def times(rows: Balls, columns: arb_mat) -> Balls:
@@ -92,30 +118,44 @@ def greatest(balls: Balls) -> Balls:
     return np.array([largest(*row) for row in balls.tolist()], dtype=object)
 
 
-def deployed(document: Document) -> list[RandomLayer]:
-    """The layers under N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), the law of a linear rule."""
-    loc, variance = linear(document.rule).moments(document.laws)
-    require(all(v > 0 for v in variance.tolist()), "the deployed law has no density: a scale is zero")
+def deployed(document: Document, laws: Sequence[Gaussian] | None = None) -> list[RandomLayer]:
+    """The layers under N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), the law of a linear rule.
+
+    Args:
+        document: the certificate.
+        laws: one for each client; those of the messages where None.
+    """
+    loc, variance = linear(document.rule).moments(_gaussians(document) if laws is None else laws)
     return layered(document.network, loc, variance)
 
 
-def shares(document: Document) -> list[list[RandomLayer]]:
-    """Each client's share of the deployed noise, of variance w_i² σ_i²."""
+def shares(document: Document, laws: Sequence[Gaussian] | None = None) -> list[list[RandomLayer]]:
+    """Each client's share of the deployed noise, of variance w_i² σ_i².
+
+    Args:
+        document: the certificate.
+        laws: one for each client; those of the messages where None.
+    """
     nothing = zeros(document.dimension)
+    drawn = _gaussians(document) if laws is None else laws
     return [
-        layered(document.network, nothing, (exact(weight) * exact(law.scale)) ** 2)
-        for weight, law in zip(linear(document.rule).weights, document.laws, strict=True)
+        layered(document.network, nothing, (exact(weight) * law.scale) ** 2)
+        for weight, law in zip(linear(document.rule).weights, drawn, strict=True)
     ]
 
 
-def own(document: Document, client: int) -> list[RandomLayer]:
+def _gaussians(document: Document) -> list[Gaussian]:
+    return [gaussian(law) for law in document.laws]
+
+
+def own(document: Document, law: Gaussian) -> list[RandomLayer]:
     """The layers under one client's own law."""
-    law = document.clients[client].law
-    return layered(document.network, exact(law.loc), exact(law.scale) ** 2)
+    return layered(document.network, law.loc, law.scale**2)
 
 
 def layered(network: Network, loc: Balls, variance: Balls) -> list[RandomLayer]:
     """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters have this law."""
+    require(not network.leaky, "projected events are not defined for leaky-relu layers")
     require(network.alternating, "the layers are not Linear, ReLU, Linear, …")
     require(network.layers[-1] == network.linear[-1], "the last layer is a ReLU")
     laws = zip(network.matrices(loc), network.matrices(variance), strict=True)

@@ -16,6 +16,8 @@ def below(z: arb) -> arb:
 
 def second_moment(mean: arb, deviation: arb) -> arb:
     """E h² = (μ² + t²) Φ(ν) + μ t φ(ν), ν = μ/t; at the upper ends of μ and t, since it grows with both."""
+    if deviation == 0:
+        return mean.upper().max(ZERO) ** 2
     return moments(mean.upper(), deviation.upper())[1]
 
 

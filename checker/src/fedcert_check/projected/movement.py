@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import Balls, size, zeros
-from fedcert_check.projected.layers import RandomLayer, greatest, root, times, where
+from fedcert_check.projected.layers import RandomLayer, greatest, random_weights, root, times, where
 from fedcert_check.validation import Array
 
 
@@ -65,6 +65,11 @@ def read(depth: int, layers: Sequence[RandomLayer], radius: Balls, moved: Sequen
     return Read(before.activations, before.theta, before.unknown, layers[depth - 1], inputs)
 
 
+def movement_events(layers: Sequence[RandomLayer]) -> int:
+    """One event for the first layer, two for each other one; none for a layer whose weights are known."""
+    return (not layers[0].fixed_weights) + 2 * random_weights(layers[1:])
+
+
 def still(radius: Balls) -> bool:
     """Whether nothing moves: the region is a single input."""
     return all(v == 0 for v in radius)
@@ -95,7 +100,7 @@ def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
 def movement(
     rows: Balls, layers: Sequence[RandomLayer], radius: Balls, moved: Sequence[Moved], u: arb
 ) -> Balls:
-    """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; 2 l − 1 events for each."""
+    """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; `movement_events` for each."""
     total = zeros(len(rows))
     if still(radius):
         return total

@@ -59,13 +59,13 @@ class Projections:
         if not g > 0:
             return ONE
         if self.cells == 0:
-            return tail(g / total(deviations))
+            return _beyond(g, total(deviations))
         if self.cells == 1:
-            return clients * tail(g / sum(deviations, ZERO))
+            return clients * _beyond(g, sum(deviations, ZERO))
         if not step > 0:
             return ONE
         rest = g - clients * step
-        bound = tail(rest / total(deviations)) + self._outside(clients)
+        bound = _beyond(rest, total(deviations)) + self._outside(clients)
         if clients > MAX_COUNTED_CLIENTS or bound < MIN_COUNTED_TAIL or not self._few_cells(deviations, step):
             return bound
         return min(bound.upper(), self._count(g, deviations, step).upper())
@@ -90,6 +90,13 @@ class Projections:
             sums = sums * arb_poly([*masses, tail(edges[-1])])
             lowest -= first
         return ONE - sum((p for k, p in enumerate(sums.coeffs(), start=lowest) if k * step + g >= 0), ZERO)
+
+
+def _beyond(g: arb, s: arb) -> arb:
+    """Pr(s Z ≤ −g): Q(g/s), and 0 or 1 where nothing is random."""
+    if s == 0:
+        return ZERO if g > 0 else ONE
+    return tail(g / s)
 
 
 def total(deviations: Sequence[arb]) -> arb:

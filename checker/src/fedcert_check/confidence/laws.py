@@ -1,0 +1,83 @@
+"""The laws that networks are drawn from: diagonal Gaussians, and mixtures of them with exact weights."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fedcert_check.confidence.seed import law_digest
+from fedcert_check.laws import GaussianMixture, Law
+from fedcert_check.validation import Array
+
+WORDS = 2**64
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Σ_k π_k N(μ_k, diag σ_k²) with π_k = weight_k / Σ_j weight_j.
+
+    Attributes:
+        loc: μ, of shape (K, n_w).
+        scale: σ ≥ 0.
+        weights: positive numbers, of shape (K,).
+    """
+
+    loc: Array
+    scale: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, law: Law) -> "Mixture":
+        """What a message states; a Gaussian is a mixture of one.
+
+        Args:
+            law: of the message.
+        """
+        if isinstance(law, GaussianMixture):
+            return cls(law.loc, law.scale, law.weights)
+        return cls(law.loc[None], law.scale[None], law.weights)
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, Array], client: int, dimension: int) -> "Mixture":
+        """A law that the file itself states.
+
+        Args:
+            arrays: the file's tensors.
+            client: its place among the clients.
+            dimension: n_w.
+        """
+        return cls.of(GaussianMixture.read(arrays, dimension, f"law.{client}."))
+
+    @property
+    def stated(self) -> GaussianMixture:
+        """The law as a message would state it."""
+        return GaussianMixture(self.loc, self.scale, self.weights)
+
+    @property
+    def digest(self) -> str:
+        """What stands for the law in the seed, if no message states it."""
+        return law_digest(list(self.loc), list(self.scale), self.weights)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the arrays."""
+        return self.loc.nbytes + self.scale.nbytes + self.weights.nbytes
+
+    def ends(self) -> list[tuple[int, int]]:
+        """The least and the greatest word k of each component: all of [k, k + 1) / 2^64 chooses it."""
+        return ends(self.weights)
+
+
+def ends(weights: Array) -> list[tuple[int, int]]:
+    """The least and the greatest word k of each weight: all of [k, k + 1) / 2^64 lies in its share.
+
+    Args:
+        weights: not negative, and not all zero; a weight of zero has no words.
+    """
+    exact = [Fraction(weight) for weight in weights.tolist()]
+    total, below, found = sum(exact), Fraction(0), []
+    for weight in exact:
+        above = below + weight
+        found.append((math.ceil(below * WORDS / total), math.floor(above * WORDS / total) - 1))
+        below = above
+    return found

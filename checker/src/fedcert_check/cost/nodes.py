@@ -1,0 +1,56 @@
+"""How many bounds a witness of `projected` events asks for: one a property, or one a tuple of components."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fedcert_check.document import Document
+from fedcert_check.projected.mixtures import has_nodes, node_tensors
+from fedcert_check.validation import Array, require
+
+
+class Evaluations(NamedTuple):
+    """What one block of the witness asks for.
+
+    Attributes:
+        rows: of the tables of choices, for each node; the properties where there are no nodes.
+        tuples: number of tuples of each node.
+        laws: maximum number of different laws.
+        members: number of components in all sets together.
+        meetings: number of pairs of sets of one property's nodes that may have to be compared.
+    """
+
+    rows: Array
+    tuples: Array
+    laws: float
+    members: int = 0
+    meetings: float = 0.0
+
+    def of_each_row(self, table: Array) -> Array:
+        """The rows of a table, once for each node; a node without a row raises."""
+        require(len(self.rows) == 0 or int(self.rows.max()) < len(table), "nodes.row names a row too many")
+        own: Array = table[self.rows]
+        return own
+
+
+def evaluations(document: Document, prefix: str, clients: int) -> Evaluations:
+    """The bounds that one block asks for.
+
+    Args:
+        document: the certificate.
+        prefix: of the block.
+        clients: number of sets that a node has.
+    """
+    if not has_nodes(document, prefix):
+        count = len(document.properties)
+        return Evaluations(np.arange(count), np.ones(count), 1.0)
+    owner, rows, offsets, members = node_tensors(document, prefix, clients)
+    sizes = np.diff(offsets).astype(float).reshape(len(owner), clients)
+    tuples = sizes.prod(1)
+    starts = offsets[::clients].tolist()
+    content = [(sizes[t].tobytes(), members[starts[t] : starts[t + 1]].tobytes()) for t in range(len(owner))]
+    different = dict(zip(content, tuples.tolist(), strict=True))
+    each = np.unique(owner, return_counts=True)[1].astype(float)
+    return Evaluations(
+        rows, tuples, sum(different.values()), len(members), clients * float((each**2).sum()) / 2
+    )

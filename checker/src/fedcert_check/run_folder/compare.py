@@ -1,0 +1,136 @@
+"""Holds the files of a run against its certificates: what each claims must follow from one of them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from fedcert_check.errors import InvalidRun, UnreadableFile
+from fedcert_check.run_folder.about import compare_clients, compare_inputs, compare_settings
+from fedcert_check.run_folder.bounds import compare_bounds
+from fedcert_check.run_folder.concluding import compare_conclusions
+from fedcert_check.run_folder.confident import Recounted, compare_confidence
+from fedcert_check.run_folder.entries import parse
+from fedcert_check.run_folder.evidence import CERTIFICATES, CONFIDENCE, Evidence
+from fedcert_check.run_folder.findings import Finding, merged
+from fedcert_check.run_folder.gallery import GALLERY, compare_gallery
+from fedcert_check.run_folder.naming import compare_names
+from fedcert_check.run_folder.page import PAGE, compare_page
+from fedcert_check.run_folder.stated import RESULT, Stated, is_earlier, read_stated
+from fedcert_check.run_folder.table import TABLE, compare_table, read_table
+from fedcert_check.tensorfile import bytes_of
+from fedcert_check.visible import visible
+
+MAX_BYTES = 2**26  # of each file
+MAX_FINDINGS = 20  # of one kind
+EARLIER = f"{RESULT}, written by an earlier version, names no certificates: it was not compared with them"
+ALONE = f"no {RESULT}: the certificates stand alone, and nothing was compared with them"
+WORDS = f"not checked: the words and pictures of {PAGE}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of holding a run's files against its certificates.
+
+    Attributes:
+        compared: the names of the files that were.
+        findings: claims that do not follow, certificates that are missing or additional.
+        unreadable: a line for each file that no run can have written.
+        notes: what a reader should know besides.
+    """
+
+    compared: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing speaks against the files."""
+        return not self.findings and not self.unreadable
+
+
+def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted] | None = None) -> Comparison:
+    """Hold result.json, properties.csv, properties.json and report.html against the certificates.
+
+    Args:
+        folder: of the run.
+        evidence: its certificates.
+        recounted: its confidence bounds, by file name.
+    """
+    if not (folder / RESULT).exists():
+        left = [name for name in (TABLE, GALLERY, PAGE) if (folder / name).exists()]
+        if not left:
+            return Comparison(notes=(ALONE,))
+        return Comparison(findings=(Finding(RESULT, "", f"missing, but there is {' and '.join(left)}"),))
+    try:
+        content = _bytes(folder, RESULT)
+        result = parse(RESULT, content).object()
+        if is_earlier(result):
+            return _earlier(evidence)
+        stated = read_stated(result)
+    except InvalidRun as error:
+        return Comparison(unreadable=(visible(str(error)),))
+    found = [*_claims(stated, evidence, recounted or {})]
+    compared, unreadable = [RESULT], []
+    others: dict[str, Callable[[bytes], Iterable[Finding]]] = {
+        TABLE: lambda own: compare_table(read_table(own), stated, evidence),
+        GALLERY: lambda own: compare_gallery(parse(GALLERY, own), stated, evidence),
+        PAGE: lambda own: compare_page(own, content, stated),
+    }
+    for name, compare_with in others.items():
+        if not (folder / name).exists():
+            found.append(Finding(name, "", "missing"))
+            continue
+        try:
+            found += _first(compare_with(_bytes(folder, name)), name)
+            compared.append(name)
+        except InvalidRun as error:
+            unreadable.append(visible(str(error)))
+    return Comparison(tuple(compared), tuple(found), tuple(unreadable), (_recorded(stated), WORDS))
+
+
+def _recorded(stated: Stated) -> str:
+    """What result.json says beside what can be proved."""
+    accuracy = f"accuracy of the mean model on these inputs {100 * stated.inputs.accuracy:.1f} %"
+    return f"not proved, as recorded: {accuracy}, estimates, times, and the settings of the training"
+
+
+def _claims(stated: Stated, evidence: Evidence, recounted: Mapping[str, Recounted]) -> list[Finding]:
+    """What result.json itself claims and does not have a proof of."""
+    parts: list[Iterable[Finding]] = [
+        compare_names(stated.rows, evidence.files, CERTIFICATES),
+        compare_names(stated.confidence, evidence.confidence_files, CONFIDENCE),
+        compare_clients(stated, evidence),
+        compare_inputs(stated, evidence),
+        compare_settings(stated, evidence),
+        compare_bounds(stated, evidence),
+        compare_confidence(stated, recounted),
+        compare_conclusions(stated, evidence),
+    ]
+    return [finding for part in parts for finding in _first(part, RESULT)]
+
+
+def _earlier(evidence: Evidence) -> Comparison:
+    """A file without names of certificates is believed to be old only beside certificates that are."""
+    if any(source.subject is not None for _, source in evidence.sources()):
+        says = "missing, but the certificates are of a version that states them"
+        return Comparison(findings=(Finding(RESULT, "inputs", says),))
+    return Comparison(notes=(EARLIER,))
+
+
+def _first(findings: Iterable[Finding], file: str) -> list[Finding]:
+    """The first findings, and how many more there are."""
+    each = merged(findings)
+    shown = list(islice(each, MAX_FINDINGS))
+    more = sum(1 for _ in each)
+    return [*shown, *([Finding(file, "", f"and {more} more of this kind")] if more else [])]
+
+
+def _bytes(folder: Path, name: str) -> bytes:
+    try:
+        return bytes_of(folder / name, MAX_BYTES)
+    except OSError as error:
+        raise InvalidRun(f"{name}: {error.strerror or error}") from error
+    except UnreadableFile as error:
+        raise InvalidRun(f"{name}: {error}") from error

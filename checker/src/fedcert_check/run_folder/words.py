@@ -1,0 +1,96 @@
+"""What a check says of a whole run, in lines."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from fedcert_check.percent import percent_down, percent_up
+from fedcert_check.run_folder.compare import Comparison
+from fedcert_check.run_folder.confident import Recounted
+from fedcert_check.run_folder.report import RunReport
+from fedcert_check.visible import visible
+
+
+def comparison_lines(comparison: Comparison) -> Iterator[str]:
+    """What came of holding the run's files against its certificates.
+
+    Args:
+        comparison: what was found.
+    """
+    for finding in comparison.findings:
+        yield f"DISAGREES: {finding.line}"
+    for line in comparison.unreadable:
+        yield f"NOT READABLE: {line}"
+    yield from comparison.notes
+
+
+def confidence_sentence(own: Recounted) -> str:
+    """The verdict on a confidence bound as a sentence.
+
+    Args:
+        own: what was found.
+    """
+    statement, subject = own.statement, own.subject
+    below, above = own.claimed_mean
+    count = len(statement.properties)
+    failed = f" ({len(own.failures)} of {count} properties are not)" if own.failures else ""
+    clients = statement.rule.clients
+    what = f"{count} properties are safe" if subject is None else subject.describe()
+    return (
+        f"{own.outcome}{failed}: at a confidence of {100 * (1 - statement.beta):.10g} %, from"
+        f" {statement.draws:,} drawn models, with probability at least {percent_down(below)} and at most"
+        f" {percent_up(above)} (means over {count:,} {'inputs' if subject else 'properties'}), for the model"
+        f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients: {what}"
+    )
+
+
+def last_line(report: RunReport) -> str:
+    """The verdict on all of it, in one line.
+
+    Args:
+        report: of the check.
+    """
+    parts = [_certificates(report)] if report.outcomes or not report.confidence else []
+    parts += [_confidence(report)] if report.confidence else []
+    comparison = report.comparison
+    if comparison is not None and not comparison.agrees:
+        wrong = len(comparison.findings) + len(comparison.unreadable)
+        parts.append(f"the run's files do not follow from them: {wrong} line{'s' if wrong > 1 else ''} above")
+    elif comparison is not None and comparison.compared:
+        parts.append(f"all claims of {_list(comparison.compared)} follow from them")
+    elif comparison is not None:
+        parts.append("nothing else was compared")
+    return visible(f"{report.verdict}: {'; '.join(parts)}")
+
+
+def _certificates(report: RunReport) -> str:
+    count = len(report.outcomes)
+    noun = f"{count} certificate{'' if count == 1 else 's'}"
+    refused = count - len(report.reports)
+    if refused:
+        return f"{refused} of {noun} could not be checked"
+    proved = sum(own.verdict for own in report.reports)
+    sampled = [own for own in report.reports if own.sampled]
+    if sampled:
+        looked_at = sum(len(own.proved) for own in report.reports)
+        properties = sum(len(own.document.properties) for own in report.reports)
+        seed = "" if report.sample is None else f", seed {report.sample.seed}"
+        failed = sum(bool(own.failures) for own in report.reports)
+        result = f"{failed} of {noun} refuted" if failed else f"{noun}"
+        return f"{result} (sampled: {looked_at} of {properties} properties{seed})"
+    return noun if proved == count else f"{count - proved} of {noun} not proved"
+
+
+def _confidence(report: RunReport) -> str:
+    count = len(report.confidence)
+    noun = f"{count} confidence bound{'' if count == 1 else 's'}"
+    outcomes = Counter(own.outcome for own in report.recounted)
+    refused = count - len(report.recounted)
+    if refused:
+        outcomes["could not be checked"] += refused
+    if len(outcomes) == 1:
+        return f"{noun} {next(iter(outcomes))}"
+    return f"{noun}: {', '.join(f'{number} {what}' for what, number in sorted(outcomes.items()))}"
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,104 @@
+"""What a check says of a certificate, in words: what was proved, of which inputs, rule and clients."""
+
+from fedcert_check.checking import Report, Verdict
+from fedcert_check.digest import digest
+from fedcert_check.document import Document
+from fedcert_check.percent import percent_down, percent_up
+
+MAX_LISTED = 10  # clients, or layers
+STATED = "as the certificates' maker states: the data set, and how the inputs were chosen from it"
+
+
+def claim_name(document: Document) -> str:
+    """Kind, rule and events, and the radius and a margin where they are stated.
+
+    Args:
+        document: the certificate.
+    """
+    subject = document.subject
+    name = f"{document.kind} {document.rule.name} {document.events}"
+    if subject is None:
+        return name
+    radius, margin = subject.common_radius, subject.margin
+    at = f"{name} {radius!r}" if radius is not None else f"{name} radii"
+    return f"{at} margin {margin!r}" if margin else at
+
+
+def sentence(report: Report) -> str:
+    """The verdict on a certificate as a sentence.
+
+    Args:
+        report: of the checker.
+    """
+    document = report.document
+    count, looked_at = len(document.properties), len(report.proved)
+    match report.outcome:
+        case Verdict.PROVED:
+            return f"proved: {statement(document, report.claimed_mean)}"
+        case Verdict.NOT_REFUTED:
+            begins = f"not refuted (sampled: {looked_at} of {count} properties)"
+        case _:
+            of = f"of {count}" if not report.sampled else f"of {looked_at} sampled, {count} in all,"
+            begins = f"NOT PROVED ({len(report.failures)} {of} properties are not)"
+    return f"{begins}: the claim is: {statement(document, report.claimed_mean)}"
+
+
+def statement(document: Document, mean: tuple[float, float | None]) -> str:
+    """What a certificate claims, in words.
+
+    Args:
+        document: the certificate.
+        mean: of the claimed bounds over the properties, rounded to what they prove.
+    """
+    subject = document.subject
+    what = subject.describe() if subject is not None else f"it is safe, {subject_line(document)}"
+    return f"{_probability(document, mean)}, {_drawn(document)}: {what}"
+
+
+def clients_line(document: Document) -> str:
+    """Which clients a certificate is about, by name and digest.
+
+    Args:
+        document: the certificate.
+    """
+    listed = ", ".join(f"{client.name} {client.digest[:12]}" for client in document.clients[:MAX_LISTED])
+    more = len(document.clients) - MAX_LISTED
+    return f"clients, by name and message: {listed}{f' and {more} more' if more > 0 else ''}"
+
+
+def _probability(document: Document, mean: tuple[float, float | None]) -> str:
+    subject, count = document.subject, len(document.properties)
+    if subject is not None and subject.common_radius is None:
+        reached = document.lower[subject.radius > 0]
+        least = percent_down(float(reached.min())) if reached.size else percent_down(0.0)
+        return (
+            f"with probability at least {least} for each of the {reached.size:,} inputs with a radius above 0"
+        )
+    below, above = mean
+    over = f"mean{'' if above is None else 's'} over {count:,} {'inputs' if subject else 'properties'}"
+    most = "" if above is None else f" and at most {percent_up(above)}"
+    return f"with probability at least {percent_down(below)}{most} ({over})"
+
+
+def _drawn(document: Document) -> str:
+    count = len(document.clients)
+    clients = f"{count} client{'' if count == 1 else 's'}"
+    if document.kind == "local":
+        return f"for a client's own model, drawn from its posterior, on average over {clients}"
+    return f"for the model that {document.rule.name} makes of a draw from the posterior of each of {clients}"
+
+
+def subject_line(document: Document) -> str:
+    """What a certificate speaks about where it does not say so itself.
+
+    Args:
+        document: the certificate.
+    """
+    asked = document.properties
+    named = {"lower": asked.lower, "upper": asked.upper, "C": asked.C, "d": asked.d}
+    widths = [str(width) for width in document.network.widths]
+    deep = "" if len(widths) <= MAX_LISTED else f"-…-{widths[-1]}"
+    return (
+        f"of {len(asked)} properties ({digest({}, named)[:12]}),"
+        f" network {'-'.join(widths[:MAX_LISTED])}{deep}"
+    )
