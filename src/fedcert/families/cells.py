@@ -1,4 +1,4 @@
-"""Cells: pairwise-disjoint boxes of one client and their masses."""
+"""Cells: pairwise-disjoint boxes of one client, with their masses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from fedcert.numerics.rounding import require_float64
 from fedcert.progress import Tracker, silent
 from fedcert.verify import Safe
 
-BLOCK = 32  # the most candidates verified in one call
+BLOCK = 32  # maximum number of candidates verified in one call
 
 
 @dataclass(frozen=True)
 class Cells:
-    """C_i: for each property a collection of pairwise-disjoint cells; a cell may serve several.
+    """C_i: for each property a collection of pairwise-disjoint cells; a cell may serve several properties.
 
     Attributes:
         boxes: the cells H_k, of shape (M, n_w).
         log_mass: a lower bound of log p_k for each cell.
-        member: which cells form the collection of property j; one row alone stands for all
-            properties. Any two cells of one row are disjoint, faces apart.
+        member: which cells form the collection of property j; a single row applies to all properties.
+            Any two cells of one row are disjoint, except for their faces.
     """
 
     boxes: Box
@@ -41,7 +41,7 @@ class Cells:
         if (self.boxes.lower.dim(), self.log_mass.dim(), self.member.dim()) != (2, 1, 2):
             raise ShapeMismatch("cells need boxes (M, n_w), log masses (M,) and members (P, M)")
         if self.member.dtype != torch.bool:
-            raise ShapeMismatch(f"members must be truth values, not {self.member.dtype}")
+            raise ShapeMismatch(f"members must be Booleans, not {self.member.dtype}")
         if not len(self.boxes) == len(self.log_mass) == self.member.shape[1]:
             raise ShapeMismatch(
                 f"{len(self.boxes)} cells, {len(self.log_mass)} masses and"
@@ -67,7 +67,7 @@ class Cells:
         return len(self.boxes)
 
     def to(self, device: torch.device | str) -> "Cells":
-        """The same cells on another device; that they are disjoint is known and not checked again."""
+        """The same cells on another device; they are known to be disjoint, which is not checked again."""
         return unchecked(
             self,
             boxes=self.boxes.to(device),
@@ -76,7 +76,7 @@ class Cells:
         )
 
     def with_mass(self, log_mass: Float64[Tensor, "M"]) -> "Cells":
-        """Copies of the same boxes with other masses; that they are disjoint is known and not checked again.
+        """Copies of the same boxes with other masses; they are known to be disjoint and not checked again.
 
         Args:
             log_mass: a lower bound of log p_k for each cell.
@@ -106,14 +106,14 @@ class Cells:
 
 @runtime_checkable
 class Candidates(Protocol):
-    """Boxes that need not exist before they are asked for."""
+    """A collection of boxes that may be computed on demand."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: Int64[Tensor, " k"]) -> Box: ...
 
     def meeting(self, k: int) -> Bool[Tensor, "N"]:
-        """Which candidates certainly share interior points with candidate k; it may leave some out."""
+        """Which candidates certainly share interior points with candidate k; some may be left out."""
         ...
 
 
@@ -128,16 +128,16 @@ def retain_disjoint(
 ) -> Cells:
     """Greedy retention: each property takes the first candidates that are proven and disjoint.
 
-    A candidate is verified only for the properties that can still use it. Retention chooses; what a
-    certificate relies on (masses, disjointness, safety) is computed for the cells that it returns.
+    A candidate is verified only for the properties that can still use it. Retention only chooses cells; what
+    a certificate relies on (masses, disjointness, safety) is computed for the cells that are returned.
 
     Args:
         candidates: N boxes.
-        order: in which order to look at them, heaviest first.
+        order: the order in which the candidates are considered, heaviest first.
         law: q, which gives the cells their masses.
         safe: screens candidates for each property; None keeps one collection for all properties.
-        limit: the most cells that a property keeps.
-        usable: which candidates are worth looking at, for each property; all where None.
+        limit: the maximum number of cells per property.
+        usable: which candidates are worth considering for each property; None for all.
         track: shows progress.
     """
     properties = 1 if safe is None else len(safe.properties)
@@ -170,7 +170,7 @@ def retain_disjoint(
 
 
 def _blocks(order: Int64[Tensor, "N"], usable: Bool[Tensor, "P N"]) -> Iterator[Int64[Tensor, " k"]]:
-    """The next candidates in order that some property can use by then: one, two, four, … at a time."""
+    """The next candidates in order that some property can still use: one, two, four, … at a time."""
     size = 1
     while (left := order[usable[:, order].any(0)]).numel():
         yield left[:size]

@@ -1,4 +1,4 @@
-"""Whether the cells of each property are disjoint: the pairs, what comparing them costs, the comparison."""
+"""A check that the cells of each property are disjoint: its pairs, its cost, and the comparison."""
 
 from collections.abc import Iterator
 
@@ -8,17 +8,17 @@ from torch import Tensor
 
 from fedcert.numerics.box import Box
 
-PAIRS = 2**16  # held at a time
-ELEMENTS = 2**17  # coordinates of pairs compared at a time; their copies stay in a cache
-FIRST_COLUMNS, MOST_COLUMNS = 16, 256  # compared at a time: most boxes that are apart differ early
-PAIR = 32  # comparisons that take as long as finding a pair
+PAIRS = 2**16  # approximate maximum number of pairs held at a time
+ELEMENTS = 2**17  # maximum number of coordinates of pairs compared at a time, so that copies stay in a cache
+FIRST_COLUMNS, MOST_COLUMNS = 16, 256  # columns compared at a time: few at first, as most pairs differ early
+PAIR = 32  # the number of comparisons that take as long as finding a pair
 
 
 def comparisons(member: Bool[Tensor, "P M"], dimension: int) -> int:
-    """How many coordinates of pairs of cells `first_overlap` compares at most: n_w Σ_j m_j (m_j − 1) / 2.
+    """The maximum number of coordinates of pairs that `first_overlap` compares: n_w Σ_j m_j (m_j − 1) / 2.
 
-    m_j is the number of cells of property j. A pair counts at least as `PAIR` coordinates, since it costs
-    that much to find. The count takes one look at the members and none at the cells.
+    m_j is the number of cells of property j. A pair counts as at least `PAIR` coordinates, since finding it
+    costs that much. Only the members are read, not the cells.
 
     Args:
         member: which cells form the collection of property j.
@@ -43,10 +43,10 @@ def first_overlap(boxes: Box, member: Bool[Tensor, "P M"]) -> tuple[int, int] | 
 
 
 def _pairs(member: Bool[Tensor, "P M"]) -> Iterator[tuple[Int64[Tensor, " k"], Int64[Tensor, " k"]]]:
-    """Pairs i < k of cells of one property, about `PAIRS` at a time, each once among those.
+    """Pairs i < k of cells of one property, in batches of about `PAIRS`; no pair is repeated in a batch.
 
-    The cells of all properties stand in one list, property by property, and each is paired with those of
-    its own property before it.
+    The cells of all properties form one list, property by property, and each cell is paired with the cells
+    of its own property that come before it.
     """
     whose, cell = member.nonzero().unbind(-1)
     count = member.sum(-1, dtype=torch.int32)
@@ -65,7 +65,7 @@ def _pairs(member: Bool[Tensor, "P M"]) -> Iterator[tuple[Int64[Tensor, " k"], I
 def _clashes(
     boxes: Box, earlier: Int64[Tensor, " k"], later: Int64[Tensor, " k"]
 ) -> Int64[Tensor, " clashes"]:
-    """Which pairs of boxes overlap; a pair is dropped with the first block of coordinates that parts it."""
+    """Which pairs of boxes overlap; a pair is dropped at the first block of coordinates that separates it."""
     left = torch.arange(len(later), device=later.device)
     start, columns = 0, FIRST_COLUMNS
     while len(left) and start < boxes.shape[-1]:

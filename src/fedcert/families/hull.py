@@ -1,11 +1,12 @@
-"""Hull search: tuples of cells in bulk, best first, without enumerating them."""
+"""Hull search: decides many tuples of cells at once, best first, without enumerating them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from math import prod
 
 import torch
+from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.errors import ShapeMismatch
@@ -18,7 +19,7 @@ from fedcert.search import BestFirst, IndexProduct, heaviest_first
 from fedcert.verify import Safe
 from fedcert.witness import Witness
 
-MAX_SPLIT_CANDIDATES = 8  # clients whose split is tried out by its image; the widest ones
+MAX_SPLIT_CANDIDATES = 8  # maximum number of clients whose split is tried, those with the largest gain
 
 
 def certify_hulls(
@@ -31,22 +32,22 @@ def certify_hulls(
 ) -> Certificate:
     """L = Σ over accepted nodes of Π_i Σ_{k ∈ S_i} p_{i,k}: a node S_1 × … × S_n stands for all its tuples.
 
-    A proof of a box is a proof of every box inside it. So if the image of Π_i hull(S_i) is proven safe, so
-    is the image of every tuple of the node, one verifier call for Π|S_i| tuples. A node that is not
+    A proof for a box is a proof for every box inside it. So if the image of Π_i hull(S_i) is proven safe, so
+    is the image of every tuple of the node: one verifier call decides Π|S_i| tuples. A node that is not
     accepted is split in two, at the client whose split shrinks the image most; the heaviest node comes
-    first. Nodes are disjoint by construction, so whenever the search stops, its sum is a sound bound. Run
-    to the end it has decided every tuple, and equals exhaustive enumeration for a verifier that is
-    monotone (interval bounds are).
+    first. Nodes are disjoint by construction, so whenever the search stops, its sum is a sound bound. A
+    search that runs to the end has decided every tuple, and equals exhaustive enumeration for a verifier
+    that is monotone (interval bounds are).
 
-    If the budget of calls ends first, the heaviest tuples that are still undecided are tried one by one,
-    again as many as the budget, so that the bound is never below that of heaviest-first search.
+    If the budget of calls is used up first, the heaviest tuples that are still undecided are tried one by
+    one, with the same budget again, so that the bound is never below that of heaviest-first search.
 
     Args:
         cells: C_i, each client's cells and masses.
         rule: A, the deployed rule.
         safe: SAFE, the verifier and the properties.
-        budget: the most calls on nodes, and then on single tuples, for a property.
-        events: the name of the family the cells come from.
+        budget: the maximum number of calls per property for nodes, and again for single tuples.
+        events: the name of the family that the cells come from.
         track: shows progress.
     """
     if len(cells) != rule.clients:
@@ -63,11 +64,15 @@ def certify_hulls(
             found = search.run(root, budget)
             lower[p] = search.total(found)
             nodes += [(p, node) for node in found]
-    return Certificate(Claim("transported", rule.name, events), lower, witness=_witness(nodes))
+    return Certificate(Claim("transported", rule.name, events), lower, witness=Witness(node_tensors(nodes)))
 
 
-def _witness(nodes: Sequence[tuple[int, IndexProduct]]) -> Witness:
-    """The accepted nodes: whose each is, and its clients' sets of cells one after the other."""
+def node_tensors(nodes: Sequence[tuple[int, IndexProduct]]) -> dict[str, Tensor]:
+    """The accepted nodes: the property of each node, and its clients' sets of cells, concatenated.
+
+    Args:
+        nodes: each with its property.
+    """
     sets = [indices for _, node in nodes for indices in node]
     ends = list(accumulate(len(indices) for indices in sets))
     tensors = {
@@ -75,7 +80,22 @@ def _witness(nodes: Sequence[tuple[int, IndexProduct]]) -> Witness:
         "nodes.offsets": [0, *ends],
         "nodes.cells": [k for indices in sets for k in indices],
     }
-    return Witness({name: torch.tensor(values, dtype=torch.int32) for name, values in tensors.items()})
+    return {name: torch.tensor(values, dtype=torch.int32) for name, values in tensors.items()}
+
+
+def nodes_of(witness: Witness | None, clients: int) -> list[tuple[int, IndexProduct]]:
+    """The nodes that `node_tensors` made tensors of, each with its property.
+
+    Args:
+        witness: of a certificate of hulls; None for no nodes.
+        clients: n, the number of sets that a node has.
+    """
+    if witness is None:
+        return []
+    offsets, members = (witness.tensors[f"nodes.{name}"].tolist() for name in ("offsets", "cells"))
+    sets = [tuple(members[start:end]) for start, end in pairwise(offsets)]
+    owners = witness.tensors["nodes.property"].tolist()
+    return [(p, tuple(sets[t * clients : (t + 1) * clients])) for t, p in enumerate(owners)]
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,7 @@ class _HullSearch:
     def run(self, root: IndexProduct, budget: int) -> list[IndexProduct]:
         """The accepted nodes of best-first branch and bound from the root.
 
-        If the budget ends it, single tuples follow.
+        If the budget is used up, single tuples follow.
         """
         frontier = BestFirst(lambda node: (-self.estimate(node), node), root)
         accepted: list[IndexProduct] = []
@@ -113,7 +133,7 @@ class _HullSearch:
     def singles(
         self, root: IndexProduct, accepted: list[IndexProduct], rejected: set[tuple[int, ...]], budget: int
     ) -> list[IndexProduct]:
-        """The heaviest tuples that no node has decided and that are proven by themselves."""
+        """The heaviest tuples that no node has decided and that are proven individually."""
         masses = [[self.cells[i].log_mass[k].item() for k in root[i]] for i in range(len(root))]
         found: list[IndexProduct] = []
         for ranks in islice(heaviest_first(masses), budget):

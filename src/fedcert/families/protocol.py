@@ -1,4 +1,4 @@
-"""What a family of events must offer."""
+"""The interface that a family of events must implement."""
 
 from typing import Protocol, runtime_checkable
 
@@ -24,7 +24,7 @@ class Family(Protocol):
         ...
 
     def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
-        """The certificate of one kind of claim; asked only where it is supported."""
+        """The certificate of one kind of claim; called only if the family supports it."""
         ...
 
 
@@ -36,9 +36,9 @@ class CellFamily(Family, Protocol):
         """The cells that one client sends.
 
         Args:
-            law: its posterior.
-            client: its number.
-            safe: the properties, to screen cells with.
+            law: the client's posterior.
+            client: the client's number.
+            safe: the verifier and the properties, to screen cells with.
             track: shows progress.
         """
         ...

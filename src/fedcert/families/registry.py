@@ -1,4 +1,4 @@
-"""The families that claims can be asked for by name."""
+"""The registry of families of events, from which claims choose by name."""
 
 from fedcert.errors import InvalidConfig
 from fedcert.families.mean_box.family import MeanBoxFamily
@@ -10,35 +10,35 @@ _FAMILIES: dict[str, Family] = {}
 
 
 def register_family(family: Family) -> None:
-    """Make a family known under its name, after all others.
+    """Register a family under its name, after all others.
 
     Args:
-        family: with its default settings.
+        family: the family, with its default settings.
 
     Examples:
         >>> register_family(MeanBoxFamily())
         Traceback (most recent call last):
             ...
-        fedcert.errors.InvalidConfig: a family of events named box is known already
+        fedcert.errors.InvalidConfig: a family of events named box is already registered
     """
     if family.name in _FAMILIES:
-        raise InvalidConfig(f"a family of events named {family.name} is known already")
+        raise InvalidConfig(f"a family of events named {family.name} is already registered")
     _FAMILIES[family.name] = family
 
 
 def families() -> tuple[Family, ...]:
-    """All known families, in the order of tables."""
+    """All registered families, in the order of tables."""
     return tuple(_FAMILIES.values())
 
 
 def family_named(name: str) -> Family:
-    """The family of a name.
+    """The family with this name.
 
     Args:
-        name: such as "projected".
+        name: the name of a family, such as "projected".
     """
     if name not in _FAMILIES:
-        raise InvalidConfig(f"events: no family is named {name!r}; known are {', '.join(_FAMILIES)}")
+        raise InvalidConfig(f"events: no family is named {name!r}; must be one of {', '.join(_FAMILIES)}")
     return _FAMILIES[name]
 
 

@@ -39,7 +39,8 @@ def claims_of(
             if not family.supports(own, "direct"):
                 continue
             prove = partial(family.prove, own, "direct", track)
-            shared = once(own.deployed, own.rule.name, prove) if own.gaussian else prove
+            gaussian = own.gaussian and own.has_deployed_law
+            shared = once(own.deployed, own.rule.name, prove) if gaussian else prove
             yield Claim("direct", own.rule.name, family.name), shared
 
 

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedcert.certificate import Estimate
+from fedcert.federation.joint import JointDraws, Sampled
 from fedcert.federation.normals import QuantisedNormals
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.model.network import Network
@@ -23,7 +24,7 @@ Draw = Callable[[int], Float[Tensor, "count n_w"]]
 
 
 def mc_ibp(
-    law: Law,
+    law: Sampled,
     safe: Safe,
     rule: str,
     samples: int,
@@ -74,7 +75,7 @@ def aggregated_sampling(
 
 
 def attack_survival(
-    law: Law,
+    law: Sampled,
     network: Network,
     properties: Properties,
     rule: str,
@@ -121,7 +122,8 @@ def _joint_draws(laws: Sequence[Law], rule: AggregationRule, generator: torch.Ge
     """Aggregates of joint client draws: A(θ_1, …, θ_n), A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i if A is linear."""
     gaussians = [law for law in laws if isinstance(law, DiagonalGaussian)]
     if not isinstance(rule, LinearMap) or len(gaussians) < len(laws):
-        return lambda count: rule([law.sample(count, generator) for law in laws])
+        joint = JointDraws(laws, rule)
+        return lambda count: joint.sample(count, generator)
     normals = QuantisedNormals(generator)
     centre = rule([law.loc for law in gaussians]).float()
     scales = [(w * law.scale).float() for w, law in zip(rule.weights, gaussians, strict=True)]

@@ -1,1 +1,1 @@
-"""`box` events: mean-centred boxes, each as large as its image can be verified."""
+"""`box` events: mean-centred boxes, each as large as possible while its image can be verified."""

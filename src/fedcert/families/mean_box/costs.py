@@ -1,4 +1,4 @@
-"""Linearised costs of widening a box: they choose its shape, and no proof relies on them."""
+"""Linearised costs of widening a box: they choose its shape; no proof relies on them."""
 
 import math
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 
-FLOOR = 1e-3  # of the mean cost: nothing is free, since inactive neurons may wake up
+FLOOR = 1e-3  # minimum cost, as a share of the mean cost: inactive neurons may become active, so none is free
 
 
 def log_costs(
@@ -24,7 +24,7 @@ def log_costs(
     Args:
         network: f_θ.
         theta: the deployed mean.
-        properties: whose constraints, at the centres of their regions.
+        properties: the properties, whose constraints are evaluated at the centres of their regions.
         width: half-width of the image for radii of one deviation.
         by_layer: whether all parameters of one tensor share their mean cost.
     """

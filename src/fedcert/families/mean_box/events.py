@@ -3,7 +3,7 @@
 A box [μ_d ± r_d σ_d] has the mass Π_d (1 − 2 Q(r_d)). Of all boxes with the same linearised cost
 Σ_d c_d r_d, the heaviest has 2 φ(r_d) / (1 − 2 Q(r_d)) = λ c_d for one λ: a family of nested boxes, from
 the widest at small λ to the mean at large λ. Equal costs give one radius for all parameters. Whatever
-the costs, the box that results is verified as it is; the linearisation only chooses it.
+the costs, the resulting box itself is verified; the linearisation only chooses it.
 """
 
 import math
@@ -16,10 +16,10 @@ from torch import Tensor
 
 from fedcert.errors import InvalidConfig
 from fedcert.families.cells import Cells
-from fedcert.laws import BoxMeasurable, diagonal_components
+from fedcert.laws import BoxMeasurable, around, diagonal_components
 from fedcert.numerics.box import Box, overlap
 
-RESOLUTION = 4096  # radii in the table that inverts λ(r)
+RESOLUTION = 4096  # number of radii in the table that inverts λ(r)
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class MeanBox:
     """Mean-centred boxes.
 
     Attributes:
-        widest: the largest radius, in deviations; 8 leaves out a mass of 1.2e-15 a parameter.
-        steps: bisection steps.
+        widest: the largest radius, in deviations; 8 leaves out a mass of 1.2e-15 per parameter.
+        steps: the maximum number of bisection steps.
     """
 
     name: ClassVar[str] = "box"
@@ -48,10 +48,10 @@ class MeanBox:
         return low, high
 
     def radii(self, log_cost: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
-        """The radius r with log λ(r) = log_cost, at most the widest; by a table, for choosing only.
+        """The radius r with log λ(r) = log_cost, at most the widest; from a table, only to choose a box.
 
-        It is rounded down to half precision: what is verified is then exactly what a witness stores, in
-        two bytes.
+        The radius is rounded down to half precision, so that the box verified is exactly the one that a
+        witness stores, in two bytes per radius.
         """
         table = torch.linspace(self.widest, self.widest / RESOLUTION, RESOLUTION, dtype=torch.float64)
         table = table.to(log_cost.device)
@@ -62,18 +62,18 @@ class MeanBox:
         return half_down(table[before] + share * (table[after] - table[before]))
 
     def cells(self, law: BoxMeasurable, radius: float) -> Cells:
-        """One cell a component of the law, cut where two would overlap, with masses under the law.
+        """One cell per component of the law, cut where two would overlap, with masses under the law.
 
-        Two boxes that overlap are cut by the hyperplane across the coordinate in which their centres
-        are farthest apart, in deviations; a component whose centre coincides with an earlier one has no
-        cell of its own.
+        Two boxes that overlap are cut by a hyperplane across the coordinate in which their centres are
+        farthest apart, in deviations; a component whose centre coincides with that of an earlier one has
+        no cell of its own.
         """
         kept: list[tuple[Tensor, Box]] = []
         for component in diagonal_components(law):
-            box = Box.around(component.loc, radius * component.scale)
+            box = around(component, component.loc, radius)
             for k, (center, other) in enumerate(kept):
                 if bool(overlap(box, other)):
-                    distance = (component.loc - center).abs() / component.scale
+                    distance = ((component.loc - center).abs() / component.scale).nan_to_num(nan=0.0)
                     d = int(distance.argmax())
                     if distance[d] == 0:
                         break
@@ -92,9 +92,9 @@ def log_price(radius: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
 
 
 def half_down(radius: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
-    """The largest number of half precision that is at most the radius, which is > 0."""
+    """The largest half-precision number that is at most the radius, which is > 0."""
     half = radius.to(torch.float16)
-    before = (half.view(torch.int16) - 1).view(torch.float16)  # positive floats are ordered as integers are
+    before = (half.view(torch.int16) - 1).view(torch.float16)  # positive floats are ordered like integers
     return torch.where(half.double() > radius, before, half).double()
 
 

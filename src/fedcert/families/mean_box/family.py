@@ -8,6 +8,7 @@ from fedcert.errors import InvalidLaw
 from fedcert.families.mean_box.certify import certify_boxes, certify_boxes_locally
 from fedcert.families.mean_box.events import MeanBox
 from fedcert.families.mean_box.measures import identity
+from fedcert.families.pooled import is_pooled, prove_pooled, supports_pooled
 from fedcert.families.problem import Problem
 from fedcert.laws import BoxMeasurable
 from fedcert.progress import Tracker, silent
@@ -30,7 +31,9 @@ class MeanBoxFamily:
     boxes: MeanBox = field(default_factory=MeanBox)
 
     def supports(self, problem: Problem, kind: Kind) -> bool:
-        """Every rule; direct claims where it deploys a law in closed form."""
+        """Every rule is supported; direct claims need a law deployed in closed form for Gaussian clients."""
+        if is_pooled(problem, kind):
+            return supports_pooled(self, problem, kind)
         return kind != "direct" or (problem.has_deployed_law and problem.gaussian)
 
     def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
@@ -38,9 +41,11 @@ class MeanBoxFamily:
 
         Args:
             problem: the clients, the rule and the properties.
-            kind: of the claim.
+            kind: the kind of claim.
             track: shows progress.
         """
+        if is_pooled(problem, kind):
+            return prove_pooled(self, problem, kind, track)
         safe, rule = problem.safe(self.verifier), problem.rule
         if kind == "direct":
             alone = identity(rule.name, problem.deployed)
@@ -48,7 +53,8 @@ class MeanBoxFamily:
         laws = [_measurable(law) for law in problem.laws]
         if kind == "local":
             return certify_boxes_locally(laws, rule.name, safe, self.boxes, track)
-        return certify_boxes(laws, rule, safe, self.boxes, track=track)
+        deployed = problem.deployed if problem.has_deployed_law and problem.gaussian else None
+        return certify_boxes(laws, rule, safe, self.boxes, deployed=deployed, track=track)
 
 
 def _measurable(law: object) -> BoxMeasurable:

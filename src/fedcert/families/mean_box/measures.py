@@ -1,4 +1,4 @@
-"""What the mass of a `box` event is made of: one box a client, or all tuples of lattice cells in a box."""
+"""How the mass of a `box` event is computed: one box per client, or all tuples of lattice cells in a box."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -28,24 +28,28 @@ class EventMeasure(NamedTuple):
         return self.rule.image([law.central_box(radius) for law in self.laws])
 
 
-def measures(laws: Sequence[Law], rule: AggregationRule) -> list[EventMeasure]:
+def measures(
+    laws: Sequence[Law], rule: AggregationRule, deployed: DiagonalLaw | None = None
+) -> list[EventMeasure]:
     """The measures that are worth trying: the lattice's, and products where they may be better.
 
     Args:
-        laws: the clients' posteriors, of one component each.
+        laws: the clients' posteriors, each with one component.
         rule: the deployed rule.
+        deployed: the law that it deploys, where it is known already.
     """
     if len(laws) > 1 and isinstance(rule, LinearMap):
         gaussians = [diagonal_components(law)[0] for law in laws]
-        lattice = Lattice.of(rule, gaussians)
+        deployed = deployed or rule.pushforward(gaussians)
+        lattice = Lattice.of(rule, gaussians, deployed)
         if lattice is not None:
-            counted = _lattice(lattice, rule.pushforward(gaussians), rule.name)
+            counted = _lattice(lattice, deployed, rule.name)
             return [counted] if lattice.beats_products else [counted, _products(laws, rule)]
     return [_products(laws, rule)]
 
 
 def _products(laws: Sequence[Law], rule: AggregationRule) -> EventMeasure:
-    """One box a client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
+    """One box per client: the event {Θ_i ∈ H_i for all i}, with mass Π_i q_i(H_i)."""
     gaussians = [diagonal_components(law)[0] for law in laws]
 
     def log_mass(radius: Float64[Tensor, "u d"]) -> Float64[Tensor, "u"]:

@@ -1,4 +1,4 @@
-"""A nested family of mean-centred boxes for each property, and the largest that is proven."""
+"""A nested family of mean-centred boxes for each property, and the largest box that is proven."""
 
 import math
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from fedcert.numerics.gaussian import log_mass_lower
 from fedcert.numerics.rounding import exp_down
 from fedcert.verify import Safe
 
-HELD_ELEMENTS = 2**24  # parameters of all clients' boxes held at a time
-NEGLIGIBLE = -30.0  # log mass: below 1e-13, not worth a search
-WORTH = 5e-5  # mass: a bracket with less to gain is not halved again
-BIN = 0.25  # log cost: parameters that cost about the same, for rough masses
+HELD_ELEMENTS = 2**24  # maximum number of parameters of all clients' boxes held at a time
+NEGLIGIBLE = -30.0  # log mass (below 1e-13) under which a box is not worth a search
+WORTH = 5e-5  # minimum gain in mass for which a bracket is halved again
+BIN = 0.25  # width of a bin of log costs, whose parameters count as equally costly in rough masses
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +26,10 @@ class NestedBoxes:
     """Boxes ordered by the log price λ: the widest at the lowest price, for each property.
 
     Attributes:
-        measure: what the boxes and their masses are made of.
+        measure: gives the images of boxes and their masses.
         safe: the verifier and the properties.
         events: the widest radius and the number of bisection steps.
-        log_cost: of widening each parameter, for each property or the same for all.
+        log_cost: the log cost of widening each parameter, for each property or the same for all.
     """
 
     measure: EventMeasure
@@ -38,10 +38,10 @@ class NestedBoxes:
     log_cost: Float64[Tensor, "p_or_1 d_or_1"]
 
     def largest(self) -> Float64[Tensor, "P"]:
-        """The log price of the largest box that is verified, by bisection; infinite where none is.
+        """The log price of the largest box that is verified, by bisection; infinite if none is.
 
-        Bisection starts between the widest box and one of negligible mass, and only continues for properties
-        that have some mass to gain.
+        Bisection starts between the widest box and one of negligible mass, and continues only for
+        properties that have some mass to gain.
         """
         outer = self.log_cost.new_full((len(self.safe.properties),), self.events.log_prices[0])
         inner = self._lightest()
@@ -81,7 +81,7 @@ class NestedBoxes:
         return proven
 
     def mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
-        """A lower bound of the mass behind each property's image; 0 where the price is infinite."""
+        """A lower bound of the mass of the event behind each property's image; 0 if the price is infinite."""
         mass = torch.zeros_like(log_price)
         for part in self._parts(torch.isfinite(log_price)):
             radius, which = self._radii(log_price, part)
@@ -95,7 +95,7 @@ class NestedBoxes:
     def _radii(
         self, log_price: Float64[Tensor, "P"], part: Int64[Tensor, " k"]
     ) -> tuple[Float64[Tensor, "u d"], Int64[Tensor, " k"]]:
-        """The distinct radii that some properties ask for, and which are whose."""
+        """The distinct radii of some properties' boxes, and which of them each property has."""
         price = log_price[part].unsqueeze(-1)
         if len(self.log_cost) == 1:
             distinct, which = price.unique(dim=0, return_inverse=True)
@@ -103,27 +103,27 @@ class NestedBoxes:
         return self.events.radii(price + self.log_cost[part]), torch.arange(len(part), device=part.device)
 
     def _parts(self, chosen: Bool[Tensor, "P"]) -> Iterator[Int64[Tensor, " k"]]:
-        """The chosen properties in parts whose boxes, of all clients together, fit the memory."""
+        """The chosen properties in parts whose boxes, of all clients together, fit in memory."""
         size = max(1, HELD_ELEMENTS // (len(self.measure.laws) * self.measure.laws[0].dimension))
         index = chosen.nonzero().squeeze(-1)
         return iter(index.split(size)) if len(index) else iter(())
 
     def _mask(self, part: Int64[Tensor, " k"]) -> Bool[Tensor, "P"]:
-        """Some properties, as truth values of all."""
+        """The given properties as a mask over all properties."""
         mask = torch.zeros(len(self.safe.properties), dtype=torch.bool, device=part.device)
         mask[part] = True
         return mask
 
     @cached_property
     def _bins(self) -> tuple[Float64[Tensor, "bins"], Float64[Tensor, "p_or_1 bins"]]:
-        """Log costs from 0 down, and how many parameters cost about that, for each property."""
+        """Bins of log costs from 0 down, and the number of parameters in each bin, for each property."""
         place = (-self.log_cost / BIN).long()
         rows = [row.bincount(minlength=int(place.max()) + 1) for row in place]
         counts = torch.stack(rows).double() * (self.measure.laws[0].dimension / self.log_cost.shape[-1])
         return -BIN * torch.arange(counts.shape[-1], dtype=torch.float64, device=place.device), counts
 
     def _rough_log_mass(self, log_price: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
-        """About the log mass of the boxes of all laws at this price: it guides the search, no more."""
+        """The approximate log mass of the boxes of all laws at this price; it only guides the search."""
         costs, counts = self._bins
         radius = self.events.radii(log_price.unsqueeze(-1) + costs)
         return (log_mass_lower(-radius, radius) * counts).sum(-1) * len(self.measure.laws)

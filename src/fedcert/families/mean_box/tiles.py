@@ -1,4 +1,4 @@
-"""Splitting: tile the clients' boxes ever finer, where a few parameters make that worth while."""
+"""Splitting: tile the clients' boxes ever finer, which is worthwhile for few parameters."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.families.mean_box.costs import log_costs
-from fedcert.laws import BoxMeasurable, diagonal_components
+from fedcert.laws import BoxMeasurable, around, diagonal_components
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
@@ -19,16 +19,16 @@ from fedcert.rules import AggregationRule
 from fedcert.search import BestFirst
 from fedcert.verify import Safe
 
-MAX_PRODUCTS_PER_CALL = 64  # products that are verified together, heaviest first
-FIRST_RADIUS = 6.0  # deviations that the first box spans
+MAX_PRODUCTS_PER_CALL = 64  # maximum number of products verified in one call, heaviest first
+FIRST_RADIUS = 6.0  # radius of the first box, in deviations
 
 
 class ProvenProducts(NamedTuple):
-    """Disjoint products of boxes whose images are proven safe, and what they weigh.
+    """Disjoint products of boxes whose images are proven safe, with their masses.
 
     Attributes:
         lower: a lower bound of the mass of each property's products.
-        products: for each property its products, with one box a client.
+        products: the products of each property, with one box per client.
     """
 
     lower: Float64[Tensor, "P"]
@@ -41,15 +41,15 @@ def split_boxes(
     """L = Σ over accepted products Π_i H_i of Π_i q_i(H_i); the products tile the clients' first boxes.
 
     A product whose image is not proven safe is cut in two across one coordinate of one client, so the
-    products are disjoint by construction, faces apart. The heaviest comes first, and whenever the search
-    stops its sum is a sound bound. With growing budget it climbs to the probability of what the
-    verifier can prove of single networks.
+    products are disjoint by construction, except for their faces. The heaviest product comes first, and
+    whenever the search stops its sum is a sound bound. As the budget grows, the bound approaches the
+    probability of the single networks that the verifier can prove safe.
 
     Args:
         laws: q_i, the clients' posteriors.
         rule: A, the deployed rule.
         safe: SAFE, the verifier and the properties.
-        budget: the most products verified for a property.
+        budget: the maximum number of products verified per property.
         track: shows progress.
     """
     total = len(safe.properties)
@@ -63,7 +63,7 @@ def split_boxes(
 
 
 class _Product(NamedTuple):
-    """A product of boxes, one for each client, and about what it weighs."""
+    """A product of boxes, one per client, and its approximate mass."""
 
     box: Box
     mass: float
@@ -78,7 +78,7 @@ class _Tiling:
     safe: Safe
 
     def run(self, budget: int) -> tuple[float, list[Box]]:
-        """Best-first splitting from the box of all components: the mass of what is proven, and its boxes."""
+        """Best-first splitting from the box of all components: the proven mass, and the proven products."""
         weight = log_costs(
             self.safe.network,
             self.rule([law.loc for law in self.laws]),
@@ -110,12 +110,12 @@ class _Tiling:
 
 def _span(law: BoxMeasurable) -> Box:
     """The smallest box around all components' boxes of six deviations."""
-    boxes = Box.stack([Box.around(part.loc, FIRST_RADIUS * part.scale) for part in diagonal_components(law)])
+    boxes = Box.stack([around(part, part.loc, FIRST_RADIUS) for part in diagonal_components(law)])
     return Box(boxes.lower.amin(0), boxes.upper.amax(0))
 
 
 def _halves(node: Box, weight: Float64[Tensor, "n_w"]) -> list[Box]:
-    """Cut the client and coordinate whose width costs most, in the middle."""
+    """The two halves of a product, cut at the client and coordinate whose width costs most, if possible."""
     client, d = divmod(int(((node.upper - node.lower) * weight).argmax()), node.shape[-1])
     middle = (node.lower[client, d] + node.upper[client, d]) / 2
     if not (math.isfinite(middle) and node.lower[client, d] < middle < node.upper[client, d]):

@@ -1,4 +1,4 @@
-"""The witness of `box` certificates: for each property the box that was best, in a compact form."""
+"""The witness of `box` certificates: the best box of each property, in a compact form."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from fedcert.witness import Witness
 
 
 class MeasureKind(IntEnum):
-    """What the mass of a property's event is made of."""
+    """How the mass of a property's event is computed."""
 
     NOTHING = 0
     LATTICE = 1
@@ -24,7 +24,7 @@ class MeasureKind(IntEnum):
 
 
 class BoxWitnessBuilder:
-    """Collects what `certify_boxes` settles on; a later choice for a property replaces the earlier one."""
+    """Collects the choices of `certify_boxes`; a later choice for a property replaces an earlier one."""
 
     def __init__(self, network: Network, properties: int, laws: int) -> None:
         sizes = [math.prod(shape) for layer in network.layers for shape in layer.shapes]
@@ -38,12 +38,12 @@ class BoxWitnessBuilder:
     def radii(
         self, kind: MeasureKind, p: int, radius: Float64[Tensor, "n_w_or_1"], one_a_tensor: bool
     ) -> None:
-        """Property p has a mean-centred box with these radii, which are numbers of half precision.
+        """Record that property p has a mean-centred box with these radii, which are half-precision numbers.
 
         Args:
-            kind: how its mass is counted.
+            kind: how the mass of the box is computed.
             p: the property.
-            radius: one a parameter, or one for all.
+            radius: one radius per parameter, or one for all.
             one_a_tensor: whether all parameters of one tensor share their radius.
         """
         own = radius.cpu().to(torch.float16).expand(self.shape[1])
@@ -55,7 +55,7 @@ class BoxWitnessBuilder:
             self.parameter[p] = own
 
     def tiles(self, p: int, products: list[Box]) -> None:
-        """Property p has disjoint products of boxes, one box a law."""
+        """Record that property p has disjoint products of boxes, with one box per law."""
         self.kind[p] = int(MeasureKind.TILES)
         self.tensor[p] = 0
         self.parameter.pop(p, None)
@@ -80,5 +80,5 @@ class BoxWitnessBuilder:
 
 
 def _stack(tensors: Sequence[Tensor], shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """The tensors as one, even if there are none."""
+    """The tensors stacked into one, even if there are none."""
     return torch.stack(list(tensors)) if tensors else torch.zeros(0, *shape, dtype=dtype)

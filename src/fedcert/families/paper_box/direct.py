@@ -23,8 +23,8 @@ def certify_direct(cells: Cells, safe: Safe, rule: str, events: str) -> Certific
     Args:
         cells: disjoint cells and their masses under the deployed law q_g.
         safe: the verifier and the properties.
-        rule: the name of the rule whose deployed law q_g is.
-        events: the name of the family the cells come from.
+        rule: the name of the rule that deploys q_g.
+        events: the name of the family that the cells come from.
     """
     accepted = verified(cells, safe)
     used = accepted.any(0)

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from fedcert.errors import InvalidConfig
 from fedcert.families.cells import Cells, retain_disjoint
-from fedcert.laws import DiagonalLaw
+from fedcert.laws import DiagonalLaw, around
 from fedcert.numerics.box import Box
 from fedcert.progress import Tracker, silent
 from fedcert.verify import Safe
 
-LEVELS = 2**15  # of |s| that masses are estimated with
-ROUNDING_ALLOWANCE = 1e-3  # deviations: far more than single precision loses
-FARTHEST = 8.0  # the largest |s| that is told apart
+LEVELS = 2**15  # number of levels of |s| with which masses are estimated
+ROUNDING_ALLOWANCE = 1e-3  # in deviations: far more than the rounding errors of single precision
+FARTHEST = 8.0  # the upper end of the levels of |s|; larger |s| count as the last level
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PaperBox:
     Attributes:
         gammas: the expansion factors γ > 0.
         centers: N, the number of sampled centres, each used with every γ.
-        limit: the most cells kept for a property.
+        limit: the maximum number of cells per property.
 
     Examples:
         >>> from fedcert import DiagonalGaussian, stream
@@ -72,12 +72,12 @@ class PaperBox:
 
 @dataclass(frozen=True)
 class SampledBoxes:
-    """Boxes c ± γσ for every centre c and every γ, made when asked for.
+    """Boxes c ± γσ for every centre c and every γ, made on demand.
 
     Attributes:
-        law: gives the scale σ.
-        centers: c.
-        gammas: γ.
+        law: the law, which gives the scale σ.
+        centers: the centres c.
+        gammas: the expansion factors γ.
     """
 
     law: DiagonalLaw
@@ -90,17 +90,18 @@ class SampledBoxes:
     def __getitem__(self, index: Int64[Tensor, " k"]) -> Box:
         gamma = torch.tensor(self.gammas, dtype=torch.float64, device=index.device)
         factor = gamma[index % len(self.gammas)].unsqueeze(-1)
-        return Box.around(self.centers[index // len(self.gammas)], factor * self.law.scale)
+        return around(self.law, self.centers[index // len(self.gammas)], factor)
 
     @cached_property
     def standardised(self) -> Float32[Tensor, "N n_w"]:
-        """The centres s = (c − μ)/σ, in single precision."""
-        return torch.stack([((c - self.law.loc) / self.law.scale).float() for c in self.centers])
+        """The centres s = (c − μ)/σ, in single precision; 0 for a fixed parameter, where c is μ."""
+        unit = torch.where(self.law.scale == 0, 1.0, self.law.scale)
+        return torch.stack([((c - self.law.loc) / unit).float() for c in self.centers])
 
     def estimated_log_mass(self) -> Float64[Tensor, "N_gammas"]:
-        """Σ_d log [1 − Q(γ − s_d) − Q(γ + s_d)], roughly: from a histogram of |s_d|.
+        """An approximation of Σ_d log [1 − Q(γ − s_d) − Q(γ + s_d)], from a histogram of |s_d|.
 
-        It serves to order the candidates and nothing else.
+        It only serves to order the candidates.
         """
         step = FARTHEST / LEVELS
         middle = (torch.arange(LEVELS, dtype=torch.float64, device=self.centers.device) + 0.5) * step
@@ -110,7 +111,7 @@ class SampledBoxes:
         return torch.cat([level.bincount(minlength=LEVELS).double() @ table for level in levels])
 
     def meeting(self, k: int) -> Bool[Tensor, "N_gammas"]:
-        """Whether two centres are nearer than γ + γ′ deviations in every coordinate, rounding allowed for."""
+        """Which centres are nearer than γ + γ′ deviations in every coordinate, allowing for rounding."""
         centre, which = divmod(k, len(self.gammas))
         distance = torch.cdist(self.standardised, self.standardised[centre].unsqueeze(0), p=math.inf)
         gamma = torch.tensor(self.gammas, device=distance.device)
@@ -121,10 +122,10 @@ class SampledBoxes:
     def worth_proving(self, safe: Safe) -> Bool[Tensor, "P N_gammas"]:
         """Which candidates a monotone verifier may prove for which property.
 
-        All boxes of one γ contain their intersection, and all boxes around one centre the narrowest of them.
-        Where what they contain is not proven, they are not worth a trial, nor would a verifier that is
-        monotone, like interval bounds, prove them. The many narrowest boxes are asked about only for
-        properties for which no intersection is proven.
+        All boxes of one γ contain their intersection, and all boxes around one centre contain the narrowest
+        of them. If the box that they contain is not proven, they are not worth trying, since a monotone
+        verifier, such as interval bounds, would not prove them. The many narrowest boxes are verified only
+        for properties for which no intersection is proven.
         """
         highest, lowest = self.centers.amax(0), self.centers.amin(0)
         count, device = len(self.centers), highest.device

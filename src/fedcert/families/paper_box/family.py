@@ -1,15 +1,17 @@
-"""The family `paper-box`: boxes around posterior samples, as the paper has them."""
+"""The family `paper-box`: boxes around posterior samples, as in the paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from fedcert.certificate import Certificate, Kind
+from fedcert.errors import InvalidLaw
 from fedcert.families.cells import Cells
 from fedcert.families.paper_box.direct import certify_direct
 from fedcert.families.paper_box.events import PaperBox
 from fedcert.families.paper_box.local import certify_local
 from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.pooled import is_pooled, prove_pooled, supports_pooled
 from fedcert.families.problem import Problem
 from fedcert.laws import Law, diagonal_components
 from fedcert.progress import Tracker, silent
@@ -23,8 +25,8 @@ from fedcert.verify.interval import IntervalVerifier
 class PaperBoxFamily:
     """Cells H = w* ± γσ around samples, each proven safe by interval bounds.
 
-    Local and transported claims use the cells that the clients sent; where they sent none, cells are
-    made as the clients would make them.
+    Local and transported claims use the cells that the clients sent; if they sent none, cells are made as
+    the clients would make them.
 
     Attributes:
         gamma: the expansion factors γ.
@@ -32,7 +34,7 @@ class PaperBoxFamily:
         cells: the maximum number of cells per client and property.
         budget: the maximum number of tuples of cells per property.
         screen: whether clients keep only cells that are safe for their own model.
-        seed: of all samples.
+        seed: the seed of all samples.
     """
 
     name: ClassVar[str] = PaperBox.name
@@ -47,23 +49,27 @@ class PaperBoxFamily:
 
     @property
     def events(self) -> PaperBox:
-        """How cells are made."""
+        """The construction of cells."""
         return PaperBox(self.gamma, self.centers, self.cells)
 
     def supports(self, problem: Problem, kind: Kind) -> bool:
-        """Gaussian clients; direct claims where the rule deploys a law in closed form."""
+        """Gaussian clients are supported; direct claims only if the rule deploys a law in closed form."""
+        if is_pooled(problem, kind):
+            return supports_pooled(self, problem, kind)
         return problem.gaussian and (kind != "direct" or problem.has_deployed_law)
 
     def client_cells(self, law: Law, client: int, safe: Safe, track: Tracker = silent) -> Cells:
         """The cells that one client sends.
 
         Args:
-            law: its posterior.
-            client: its number.
-            safe: the properties, to screen cells with.
+            law: the client's posterior.
+            client: the client's number.
+            safe: the verifier and the properties, to screen cells with.
             track: shows progress.
         """
-        (gaussian,) = diagonal_components(law)
+        gaussian, *others = diagonal_components(law)
+        if others:
+            raise InvalidLaw(f"{self.name} events need one Gaussian, not a mixture of {len(others) + 1}")
         screen = safe if self.screen else None
         return self.events.cells(gaussian, screen, stream(self.seed, "cells", client), track)
 
@@ -72,9 +78,11 @@ class PaperBoxFamily:
 
         Args:
             problem: the clients, the rule and the properties.
-            kind: of the claim.
+            kind: the kind of claim.
             track: shows progress.
         """
+        if is_pooled(problem, kind):
+            return prove_pooled(self, problem, kind, track)
         safe, rule = problem.safe(self.verifier), problem.rule
         if kind == "direct":
             own = self.events.cells(problem.deployed, safe, stream(self.seed, "direct"), track)

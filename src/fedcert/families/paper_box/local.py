@@ -15,13 +15,13 @@ from fedcert.witness import Witness
 def certify_local(cells: Sequence[Cells], safe: Safe, rule: str, events: str) -> Certificate:
     """L^loc = (1/n) Σ_i q_i(verified cells of client i): the mean of the clients' own bounds.
 
-    It bounds the average safety of the clients' models and says nothing of the deployed one.
+    It bounds the average safety of the clients' models and says nothing about the deployed model.
 
     Args:
         cells: each client's disjoint cells and their masses under its posterior.
         safe: the verifier and the properties.
-        rule: the deployed rule, for the table; the bound does not depend on it.
-        events: the name of the family the cells come from.
+        rule: the name of the deployed rule, for the table; the bound does not depend on it.
+        events: the name of the family that the cells come from.
     """
     accepted = [verified(own, safe) for own in cells]
     per_client = torch.stack([own.mass(a) for own, a in zip(cells, accepted, strict=True)], dim=-1)

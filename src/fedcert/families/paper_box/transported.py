@@ -29,18 +29,18 @@ def certify_transported(
 ) -> Certificate:
     """L = Σ_{k : SAFE(G_k)} Π_i p_{i,k_i} ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) (eq. transported_certificate).
 
-    Sound since (1) the cells of one client's collection are disjoint, so the events
-    E_k = {Θ_i ∈ H_{i,k_i} for all i} of distinct tuples are; (2) Pr(E_k) = Π p_{i,k_i} for independent
-    clients; (3) on E_k the deployed parameters lie in G_k ⊇ A(Π H_{i,k_i}), all of which is proven safe.
-    Any set of tuples will do, so search and budget are free; a tuple that comes again is not counted again.
+    Sound because (1) the cells of one client's collection are disjoint, so the events
+    E_k = {Θ_i ∈ H_{i,k_i} for all i} of distinct tuples are disjoint; (2) Pr(E_k) = Π p_{i,k_i} for
+    independent clients; (3) on E_k the deployed parameters lie in G_k ⊇ A(Π H_{i,k_i}), all of which is
+    proven safe. Any set of tuples is sound, so search and budget are free; a repeated tuple counts once.
 
     Args:
         cells: C_i, each client's cells and masses.
         rule: A, the deployed rule.
         safe: SAFE, the verifier and the properties.
         search: the order in which tuples are tried.
-        budget: B, the most tuples tried for a property.
-        events: the name of the family the cells come from.
+        budget: B, the maximum number of tuples tried per property.
+        events: the name of the family that the cells come from.
         track: shows progress.
     """
     if len(cells) != rule.clients:
@@ -70,7 +70,7 @@ def certify_transported(
 def _on_all_properties(
     proven: Bool[Tensor, "T selected"], selected: Bool[Tensor, "P"]
 ) -> Bool[Tensor, "T P"]:
-    """Verdicts on the selected properties as verdicts on all; nothing is proven of the others."""
+    """Verdicts on the selected properties as verdicts on all; nothing is proven about the others."""
     verdicts = torch.zeros(len(proven), len(selected), dtype=torch.bool, device=proven.device)
     verdicts[:, selected] = proven
     return verdicts
@@ -79,9 +79,9 @@ def _on_all_properties(
 def _collections(
     cells: Sequence[Cells], properties: int
 ) -> list[tuple[Bool[Tensor, "P"], list[Int64[Tensor, " m"]]]]:
-    """Properties for which every client has the same collection, and those collections.
+    """Groups of properties for which every client has the same collection, with those collections.
 
-    Properties without a cell at some client are left out: they have no tuple.
+    Properties for which some client has no cell are left out: they have no tuple.
     """
     if not all(len(own) for own in cells):
         return []
@@ -112,7 +112,7 @@ def distinct(tuples: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> Iterato
 
 
 def batched(items: Iterable[tuple[int, ...]], size: int) -> Iterator[list[tuple[int, ...]]]:
-    """The items in lists of at most `size`, made as they are asked for."""
+    """The items in lists of at most `size`, made on demand."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

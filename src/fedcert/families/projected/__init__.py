@@ -1,7 +1,7 @@
-"""Projected events: certificates from what a network sees of its weights, not from the weights.
+"""Projected events: certificates from projections of the weights, not from the weights themselves.
 
 A weight box pays for every weight. A layer only sees W h + b, which is Gaussian for a Gaussian law and
-a given h, however many weights there are (docs/soundness.md, section 9). The data flow:
+a given h, however many weights there are (docs/soundness.md, section 9). The modules, in order of data flow:
 
     layers     a Gaussian law, layer by layer
     rectified  relu(μ + t Z): the activations of the first hidden layer at the centre of the region
@@ -10,8 +10,8 @@ a given h, however many weights there are (docs/soundness.md, section 9). The da
     centre     backward linear bounds: a linear form in the first activations at the centre, plus noise
     chernoff   tails and quantiles of such a form from its exponential moments
     inversion  its tail from its characteristic function, exact up to a charged error
-    bound      all together: an upper bound of the probability that a property is violated
+    bound      all of these combined: an upper bound of the probability that a property is violated
     split      the choice of the failure probabilities, for each property
     references, chain, tails
-               every ReLU a line, so that all noise is a sum of the clients' projections: what is transported
+               every ReLU a line, so that all noise is a sum of the clients' projections, for transport
 """

@@ -3,7 +3,7 @@
 The margins C f(x) + d are bounded below over the whole region by linear forms in the first hidden
 activations at the centre, with Gaussian noise. The probabilities that these forms are negative, and the
 failure probabilities of all events that were used, add up to a bound of the probability of a
-violation. Any `Split` of the failure probabilities gives a valid one.
+violation. Any `Split` of the failure probabilities gives a valid bound.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,12 @@ from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
     Spread,
+    all_fixed,
     concentration,
     concentration_width,
     movement,
+    movement_events,
+    random_weights,
     rounded_centre,
 )
 from fedcert.laws.affine import FAR_NORMALS, RandomAffine
@@ -32,10 +35,10 @@ from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail
 from fedcert.numerics.rounding import down, up
 
-QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian
-TAIL_RATES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)
-HOPELESS = 6.0  # deviations below zero of a mean, where the tail is 1 for all that matters
-WORTH_INVERTING = 1e-9  # tails below this are small enough as Chernoff's inequality has them
+QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian quantile
+TAIL_RATES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)  # multiples of the rate that is best for a Gaussian tail
+HOPELESS = 6.0  # a mean this many deviations below zero has a tail of practically 1
+WORTH_INVERTING = 1e-9  # smaller tails from Chernoff's inequality are small enough
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,13 @@ class Split:
     """How the failure probability of the events is split, for each property.
 
     Attributes:
-        ranges: of one side of one neuron's range, for each hidden layer; in the first layer, the
-            largest price of calling a neuron active or inactive.
-        movement: of one event that bounds what the region moves, for the rows of each layer.
-        deviation: of one event that bounds a conditional mean or deviation, for the rows of each layer.
-        tilt: ρ of the lines below the ReLUs, for each hidden layer; it costs nothing.
+        ranges: failure probability of one side of one neuron's range, for each hidden layer; in the first
+            layer, the largest price of calling a neuron active or inactive.
+        movement: failure probability of one event that bounds what the region moves, for the rows of each
+            layer.
+        deviation: failure probability of one event that bounds a conditional mean or deviation, for the rows
+            of each layer.
+        tilt: ρ of the lines below the ReLUs, for each hidden layer; it costs no probability.
     """
 
     ranges: Float64[Tensor, "P hidden"]
@@ -62,13 +67,13 @@ class Split:
 
 @dataclass(frozen=True)
 class TailChoices:
-    """What was chosen to bound the constraints' tails; any choice is sound.
+    """The choices made to bound the constraints' tails; any choice is sound.
 
     Attributes:
         rate: λ of the exponential moment.
-        centre: about the mean, which chooses the step of the inversion.
-        spread: about the deviation, likewise.
-        terms: of the inversion; 0 where no tail was inverted.
+        centre: the approximate mean, which chooses the step of the inversion.
+        spread: the approximate deviation, which does the same.
+        terms: the number of terms of the inversion; 0 where no tail was inverted.
     """
 
     rate: Float64[Tensor, "P R"]
@@ -79,11 +84,11 @@ class TailChoices:
 
 @dataclass(frozen=True)
 class Violation:
-    """Bounds of the probability that a property is violated, and what they are made of.
+    """A bound of the probability that a property is violated, in two parts.
 
     Attributes:
-        tails: of each constraint at the centre.
-        events: of all events that the tails rely on.
+        tails: bounds of the probabilities that the constraints' linear forms at the centre are negative.
+        events: a bound of the failure probability of all events that the tails rely on.
     """
 
     tails: Float64[Tensor, "P R"]
@@ -109,7 +114,7 @@ def violation(layers: Sequence[RandomAffine], properties: Properties, split: Spl
 def analysis(
     layers: Sequence[RandomAffine], properties: Properties, split: Split
 ) -> tuple[Violation, tuple[Known, TailChoices] | None]:
-    """The bound, what it knows of the hidden layers and how it bounds the tails; None for one layer alone.
+    """The bound, what it knows about the hidden layers and how it bounds the tails; None for a single layer.
 
     Args:
         layers: the network and its law.
@@ -125,28 +130,41 @@ def analysis(
     moving, deviating = concentration(u), concentration(width)
     if len(layers) == 1:
         margin = down(d - movement(C, layers, radius, (), u[0]))
-        tails = decided(C, d, _gaussian_tails(C, first, margin))
-        return Violation(tails, (C.shape[-2] * moving[0] + FAR_NORMALS).upper), None
+        tails = decided(C, d, zero_or_one(_gaussian_tails(C, first, margin), layers))
+        return Violation(tails, (C.shape[-2] * movement_events(layers) * moving[0] + FAR_NORMALS).upper), None
     moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
     spread, price = _first_spread(first, moved, split.ranges[:, 0])
-    price = price + layers[0].outputs * moving[0] + FAR_NORMALS
+    price = price + layers[0].outputs * movement_events(layers[:1]) * moving[0] + FAR_NORMALS
     known = Known(first, radius, (spread,), (), u[1], width[1])
     for depth in range(1, len(layers) - 1):
         grown, cost = _next_layer(layers[: depth + 1], known, split, depth)
-        events = 4 * (2 * depth + 1) * moving[depth] + (2 * (depth - 1) + 1) * deviating[depth]
+        before = layers[: depth + 1]
+        deviations = 2 * random_weights(before[2:]) + random_weights(before[-1:])
+        events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
         known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
     form = linear_form(C, layers, known).shifted(d)
-    price = price + C.shape[-2] * ((2 * len(layers) - 1) * moving[-1] + (len(layers) - 2) * deviating[-1])
+    own = movement_events(layers) * moving[-1] + random_weights(layers[2:]) * deviating[-1]
+    price = price + C.shape[-2] * own
     tails, chosen = _tails(form)
-    return Violation(decided(C, d, tails), price.upper), (known, chosen)
+    return Violation(decided(C, d, zero_or_one(tails, layers)), price.upper), (known, chosen)
 
 
 def decided(
     C: Float64[Tensor, "P R K"], d: Float64[Tensor, "P R"], tails: Float64[Tensor, "P R"]
 ) -> Float64[Tensor, "P R"]:
-    """The tails, but 0 or 1 for a constraint of zeros, 0·f(x) + d ≥ 0."""
+    """The tails, except for a constraint of zeros, 0·f(x) + d ≥ 0, for which they are 0 or 1."""
     return torch.where((C == 0).all(-1), (d < 0).to(tails.dtype), tails)
+
+
+def zero_or_one(
+    bound: Float64[Tensor, "*shape"], layers: Sequence[RandomAffine]
+) -> Float64[Tensor, "*shape"]:
+    """A bound of the probability of something that depends on these layers alone, which may all be fixed.
+
+    Then the probability is 0 or 1, so that it is 0 wherever the bound is below 1.
+    """
+    return torch.where(bound < 1, 0.0, bound) if all_fixed(layers) else bound
 
 
 def _unit(layer: RandomAffine, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
@@ -157,12 +175,14 @@ def _unit(layer: RandomAffine, like: Float64[Tensor, "P R K"]) -> Float64[Tensor
 def _first_spread(
     first: Rectified, moved: Float64[Tensor, "P m"], most: Float64[Tensor, "P"]
 ) -> tuple[Spread, Enclosure]:
-    """Which neurons of the first layer keep their sign on the whole region, and the price of saying so.
+    """Which neurons of the first layer keep their sign on the whole region, and the price of assuming so.
 
-    A neuron of mean |μ| changes its sign with probability Q((|μ| − moved) / t) at most.
+    A neuron of mean |μ| changes its sign with probability at most Q((|μ| − moved) / t); with t = 0, never if
+    |μ| > moved.
     """
-    distance = (Enclosure.exactly(first.mean.abs()) - moved - first.error) / first.deviation
-    flips = tail(distance)
+    distance = Enclosure.exactly(first.mean.abs()) - moved - first.error
+    crossed = Enclosure.exactly((~(distance > 0)).to(moved.dtype))
+    flips = tail(distance / first.deviation).where(first.deviation > 0, crossed)
     keeps = flips <= most.unsqueeze(-1)
     active = keeps & (first.mean > 0)
     return Spread.of(moved, active, keeps & ~active), flips.where(keeps, 0.0).sum()
@@ -171,18 +191,18 @@ def _first_spread(
 def _next_layer(
     layers: Sequence[RandomAffine], known: Known, split: Split, depth: int
 ) -> tuple[Known, Enclosure]:
-    """What is known with one hidden layer more, and the price of its ranges and means.
+    """What is known with one more hidden layer, and the price of its ranges and means.
 
-    A neuron that is active, or inactive, on the whole region but for a probability within that of a range
-    pays that probability, any other one twice that of a range. Its rows rely on 4 (2 l − 1) events of
-    movement (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1 of
-    deviations.
+    A neuron that is active, or inactive, on the whole region except with a probability within that of a
+    range pays that probability; any other neuron pays twice that of a range. Its rows rely on 4 (2 l − 1)
+    events of movement (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1
+    of deviations, less those of layers whose weights are known. Where nothing is random, nothing is paid.
 
     Args:
         layers: the layers up to this one.
-        known: the layers before.
-        split: of the failure probability.
-        depth: the place of this layer.
+        known: what is known of the layers before.
+        split: the split of the failure probability.
+        depth: the index of this layer.
     """
     most, failure = split.ranges[:, depth], split.deviation[:, depth]
     layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
@@ -194,6 +214,7 @@ def _next_layer(
     active = below <= most.unsqueeze(-1)
     inactive = ~active & (over <= most.unsqueeze(-1))
     price = torch.where(active, below, torch.where(inactive, over, 2 * most.unsqueeze(-1)))
+    price, mean_price = zero_or_one(price, layers), zero_or_one(failure, layers)
     lower = torch.where(active, 0.0, torch.where(inactive, -torch.inf, low))
     upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
 
@@ -212,11 +233,11 @@ def _next_layer(
     grown = replace(
         known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
     )
-    return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(failure)
+    return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(mean_price)
 
 
 def _multiples(factors: Sequence[float], failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
-    """The rates, in units of 1/deviation, around the one that is best for a Gaussian quantile."""
+    """Rates, in units of 1/deviation, around the rate that is best for a Gaussian quantile."""
     scales = torch.tensor(factors, dtype=failure.dtype, device=failure.device)
     return (scales.unsqueeze(-1) * concentration_width(failure)).unsqueeze(-1)
 
@@ -226,7 +247,7 @@ def _gaussian_tails(
     outputs: Rectified,
     margin: Float64[Tensor, "P R"],
 ) -> Float64[Tensor, "P R"]:
-    """Pr(C a + margin < 0) for the independent Gaussian outputs a of a network of one layer."""
+    """Pr(C a + margin < 0) for the independent Gaussian outputs a of a network with one layer."""
     mean, error = outputs.mean.unsqueeze(-2), outputs.error.unsqueeze(-2)
     row, own = Enclosure.exactly(C), Enclosure.around(mean, error)
     distance = (row * own).sum() + margin

@@ -5,10 +5,11 @@ layer l back to that layer, for all x in the region X,
 
     B·a_l(x) ≥ g + Σ_k (A_k + N_k) h'_k + N_b + Σ_{l' ≥ 3} N_{l'},    h'_k = relu(μ'_k + t_k Z_k),
 
-N_k and N_b independent normals (the noise of layer 2) and N_{l'} = B_{l'}·(W̃_{l'} h_{l'−1}(x_c) + b̃_{l'}),
-which is Gaussian given the layers before, with a deviation that is bounded on events of theirs. Lines
-replace the ReLUs of the layers beyond the first; the law of the first one's activations is known, so
-none is needed there. What x moves is kept linear in x, for a neuron whose mean is positive (θ = 1):
+with N_k and N_b independent normals (the noise of layer 2) and
+N_{l'} = B_{l'}·(W̃_{l'} h_{l'−1}(x_c) + b̃_{l'}), which is Gaussian given the layers before, with a deviation
+that is bounded on events of those layers. Lines replace the ReLUs of the layers beyond the first; the law of
+the first layer's activations is known, so no line is needed there. What x moves is kept linear in x, for a
+neuron whose mean is positive (θ = 1):
 
     relu(a + Δ) − Δ ≥ max(a, −D) = relu(a + D) − D,    relu(a + Δ) − Δ ≤ max(a, D) = relu(a − D) + D
 
@@ -26,8 +27,8 @@ from torch import Tensor
 from fedcert.families.projected.rectified import Rectified
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.spread import Spread, read
-from fedcert.laws.affine import MAX_NORMAL, MovedInputs, RandomAffine
-from fedcert.numerics.rounding import above, down, rounding_error, up
+from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, MovedInputs, RandomAffine
+from fedcert.numerics.rounding import above, down, gamma, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Hidden:
     """What is known of a hidden layer beyond the first, on its events.
 
     Attributes:
-        lines: below and above the ReLUs, from bounds of the pre-activations over the region.
+        lines: lines below and above the ReLUs, from bounds of the pre-activations over the region.
         mean: upper bounds of the conditional means M h + m at the centre, given the layers before.
         deviation: upper bounds of the conditional deviations at the centre.
         ceiling: crude bounds of the activations.
@@ -57,11 +58,11 @@ class Known:
 
     Attributes:
         first: the activations of the first layer at the centre.
-        radius: δ_0, of the region around the centre.
+        radius: δ_0, the radius of the region around the centre.
         spreads: how far the region moves each hidden layer so far.
         hidden: the hidden layers so far, from the second.
-        moving: u of the events of the next layer's rows that bound what the region moves.
-        deviating: u of their events that bound a conditional deviation.
+        moving: u of the events that bound what the region moves, for the next layer's rows.
+        deviating: u of the events that bound a conditional deviation, for the next layer's rows.
     """
 
     first: Rectified
@@ -76,7 +77,7 @@ class Known:
 class LinearForm:
     """g + Σ_k (A_k + N_k) relu(μ'_k + t_k Z_k) + N_b + Σ_l' N_l': a lower bound of rows over the region.
 
-    All numbers are exact: rounding, and the distance of the exact law, are charged to g.
+    All numbers are exact: rounding, and the distance from the exact law, are charged to g.
 
     Attributes:
         constant: g.
@@ -85,7 +86,7 @@ class LinearForm:
         noise: deviations of the N_k.
         bias_noise: deviation of N_b.
         later: bounds of the conditional deviations of the N_l', from layer l down to layer 3.
-        scale: t.
+        scale: t > 0.
     """
 
     constant: Float64[Tensor, "P R"]
@@ -112,12 +113,12 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], 
     """Lower bounds of B·a_l(x) over the region, for rows B of the last of the layers, on the events.
 
     Beyond those of `known`, each row relies on 2 l − 1 events of movement and, in each layer beyond the
-    second, on one of a conditional deviation.
+    second, on one of a conditional deviation, less those of layers whose weights are known.
 
     Args:
         rows: B.
-        layers: the layers up to l, two at least.
-        known: the layers before l.
+        layers: the layers up to l, at least two.
+        known: what is known of the layers before l.
     """
     constant = error = magnitude = torch.zeros_like(rows[..., 0])
     later: list[Tensor] = []
@@ -149,13 +150,37 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], 
     constant, magnitude = constant - drop - moved, magnitude + drop + moved
     charge = error + rounding_error(8 * len(layers) + 8, magnitude)
     constant = down(constant - above(charge, 64 * len(layers) + 4 * size))
-    return LinearForm(constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
+    form = LinearForm(constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
+    return _folded(form) if (first.deviation == 0).any() else form
+
+
+def _folded(form: LinearForm) -> LinearForm:
+    """The form with its neurons of t = 0 taken into g and N_b: h'_k = relu(μ'_k) is a number.
+
+    So A_k h'_k joins g and N_k h'_k joins N_b, whose deviation becomes √(r_b² + Σ r_k² h'_k²). That is
+    rounded up, and what it is too large by is charged to g for normals up to `MAX_NORMAL`.
+    """
+    fixed = form.scale == 0
+    h = torch.where(fixed.unsqueeze(-2), form.mean.clamp(min=0.0), 0.0)
+    known, noise, terms = form.coefficient * h, form.noise * h, h.shape[-1] + 8
+    bias_noise = up(above((noise * noise).sum(-1) + form.bias_noise * form.bias_noise, terms).sqrt())
+    loose = gamma(8 * terms) * bias_noise + UNDERFLOW
+    charge = above(rounding_error(terms, known.abs().sum(-1)) + MAX_NORMAL * loose, 8)
+    return replace(
+        form,
+        constant=down(down(form.constant + known.sum(-1)) - charge),
+        coefficient=torch.where(fixed.unsqueeze(-2), 0.0, form.coefficient),
+        mean=torch.where(fixed.unsqueeze(-2), 0.0, form.mean),
+        noise=torch.where(fixed.unsqueeze(-2), 0.0, form.noise),
+        bias_noise=bias_noise,
+        scale=torch.where(fixed, 1.0, form.scale),  # of a neuron that no longer counts
+    )
 
 
 def _moved_means(
     coefficient: Float64[Tensor, "P R k"], first: Rectified, spread: Spread
 ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"], Float64[Tensor, "P 1 k"]]:
-    """μ' and what is lost beside it, D for θ = 1 and nothing for θ = 0; and θ."""
+    """μ', the additional loss, which is D for θ = 1 and 0 for θ = 0, and θ."""
     mean, radius = first.mean.unsqueeze(-2), spread.radius.unsqueeze(-2)
     theta = (mean > 0).to(mean.dtype)
     upward = (coefficient > 0) == (mean > 0)
@@ -167,7 +192,7 @@ def _moved_means(
 def _read(depth: int, layers: Sequence[RandomAffine], known: Known) -> MovedInputs:
     """How the region moves what layers[depth] reads, from the point where its noise is taken.
 
-    That point is h(x_c), but h' for layer 2: within 2 D of h(x) where μ' is not μ.
+    That point is h(x_c), except for layer 2, where it is h': within 2 D of h(x) where μ' is not μ.
     """
     moved = read(depth, layers, known.radius, known.spreads)
     if depth > 1:

@@ -4,13 +4,13 @@
 
 with two choices of the reference h_ref (docs/soundness.md, section 10):
 
-- `Conditional`: h_ref = h_{l'−1}(x_c), random. N_l' is Gaussian given the layers before, of a deviation that
-  is bounded on their events; the sum is a martingale, the value of a Brownian motion at a random time of at
-  most s² = Σ s_l'², and by the reflection principle Pr(Σ N_l' ≤ −g) ≤ 2 Q(g / s).
+- `Conditional`: h_ref = h_{l'−1}(x_c), random. N_l' is Gaussian given the layers before, with a deviation
+  that is bounded on their events; the sum is a martingale, the value of a Brownian motion at a random time
+  of at most s² = Σ s_l'², and by the reflection principle Pr(Σ N_l' ≤ −g) ≤ 2 Q(g / s).
 - `Static`: h_ref = c, the centre of the activations' range. All N_l' are independent and Gaussian, so that
   Pr(Σ N_l' ≤ −g) = Q(g / s), but all of h(x) − c, noise included, adds to what is lost to W̃ (h(x) − c).
 
-Scalar projections are what clients can cut into cells: this is the form that is transported.
+Clients can cut scalar projections into cells: this is the form that is transported.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.families.projected.bound import Violation, decided
+from fedcert.families.projected.bound import Violation, decided, zero_or_one
 from fedcert.families.projected.rectified import first_activations
 from fedcert.families.projected.references import Conditional, Ranges, Reference
 from fedcert.families.projected.relaxation import Lines, through_relu
@@ -30,6 +30,8 @@ from fedcert.families.projected.spread import (
     concentration,
     concentration_width,
     movement,
+    movement_events,
+    random_weights,
     rounded_centre,
 )
 from fedcert.families.projected.tails import Limit, Projections, total
@@ -54,11 +56,11 @@ class Federation:
 
 @dataclass(frozen=True)
 class Chained:
-    """What a bound relies on.
+    """The quantities that a bound relies on.
 
     Attributes:
         known: the hidden layers on their events.
-        step: the width of the cells that bound the constraints' tails; 0 where there are none.
+        step: the width of the cells that bound the constraints' tails; 0 if there are none.
     """
 
     known: Sequence[Ranges]
@@ -79,9 +81,9 @@ def chained_violation(
         federation: the network, its law, and the clients' shares of the noise.
         properties: P properties.
         kappa: κ, the width of one side of one neuron's range, in deviations.
-        failure: about the failure probability of one event of concentration.
-        reference: where the noise is taken; at the random activations where None.
-        projections: how sums of the clients' projections are bounded; by their law where None.
+        failure: the approximate failure probability of one event of concentration.
+        reference: where the noise is taken; None for the random activations.
+        projections: how sums of the clients' projections are bounded; None for their law.
     """
     return chained_analysis(federation, properties, kappa, failure, reference, projections)[0]
 
@@ -126,7 +128,7 @@ class _Chain:
         self.first_shares = [first_activations(own[0], self.centre).deviation for own in self.clients]
 
     def add_layer(self, depth: int, kappa: Float64[Tensor, "P"]) -> None:
-        """Learn the ranges of one more hidden layer."""
+        """Bound the ranges of one more hidden layer."""
         layer = self.layers[depth]
         unit = torch.eye(layer.outputs, dtype=kappa.dtype, device=kappa.device)
         both = torch.cat([unit, -unit]).expand(len(kappa), -1, -1)
@@ -147,26 +149,32 @@ class _Chain:
         ceiling = layer.ceiling(up(before))
         self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, spread))
         factor = self.reference.factor if depth else 1.0
-        side = factor * Enclosure.exactly(self.projections.price(kappa, len(self.clients)))
-        events = 3 * (2 * depth + 1) + 2 * depth * len(self.clients)
+        price = zero_or_one(self.projections.price(kappa, len(self.clients)), self.layers[: depth + 1])
+        side = factor * Enclosure.exactly(price)
+        events = 3 * movement_events(self.layers[: depth + 1]) + 2 * self._deviations(depth)
         self.price = self.price + layer.outputs * (3 * side + events * self.event)
 
     def margins(self, properties: Properties) -> tuple[Violation, Float64[Tensor, "P R"]]:
-        """The tails of the constraints, and the price of all events; and the step of the tails' cells."""
+        """The tails of the constraints and the price of all events, and the step of the tails' cells."""
         constant, noise = self.form(properties.C, len(self.layers) - 1)
         depth = len(self.layers) - 1
-        events = 2 * depth + 1 + depth * len(self.clients)
+        events = movement_events(self.layers) + self._deviations(depth)
         price = self.price + properties.C.shape[-2] * events * self.event
         shares = total(torch.stack(noise, dim=-1))
         tails = self.projections.tail(down(constant + properties.d), shares)
         factor = 1.0 if depth == 0 else self.reference.factor
-        tails = decided(properties.C, properties.d, (factor * Enclosure.exactly(tails)).upper.clamp(max=1.0))
+        tails = zero_or_one((factor * Enclosure.exactly(tails)).upper.clamp(max=1.0), self.layers)
+        tails = decided(properties.C, properties.d, tails)
         return Violation(tails, price.upper), self.projections.step(shares)
+
+    def _deviations(self, depth: int) -> int:
+        """The number of events that bound the deviations of the clients' noise, for a row."""
+        return sum(random_weights(own[1 : depth + 1]) for own in self.clients)
 
     def form(
         self, rows: Float64[Tensor, "P R m"], depth: int
     ) -> tuple[Float64[Tensor, "P R"], list[Float64[Tensor, "P R n"]]]:
-        """g, and for each layer from layers[depth] down the deviations of the clients' projections."""
+        """g, and the deviations of the clients' projections for each layer from layers[depth] down."""
         constant = error = magnitude = torch.zeros_like(rows[..., 0])
         deviations: list[Tensor] = []
         for place in reversed(range(1, depth + 1)):

@@ -4,8 +4,9 @@ For every λ > 0, E exp(−λ Y) ≤ e^K(λ) with
 
     K(λ) = −λ g + Σ_k log E exp(−λ A_k h'_k + λ² r_k² h'_k² / 2) + λ² (r_b² + Σ_l' s_l'²) / 2,
 
-first over the layers beyond the second, one after the other, each Gaussian given those before, then over
-layer 2 given h', then over h'. Markov's inequality gives Pr(Y ≤ y) ≤ e^(K(λ) + λ y).
+by taking expectations first over the layers beyond the second, one after the other, each Gaussian given
+those before, then over layer 2 given h', then over h'. Markov's inequality gives
+Pr(Y ≤ y) ≤ e^(K(λ) + λ y).
 """
 
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:
         form: Y.
         multiples: the rates λ > 0, in units of 1 / deviation of Y.
     """
-    least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate will do
+    least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate works
     rates = multiples / torch.maximum(deviation(form), least)
     return Moments(rates, torch.stack([_exponent(form, rate) for rate in rates]))
 
@@ -72,7 +73,7 @@ def _exponent(form: LinearForm, rate: Float64[Tensor, "P R"]) -> Float64[Tensor,
 
 
 def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
-    """The deviation of a form, roughly: it only chooses rates and steps."""
+    """The approximate deviation of a form: it only chooses rates and steps."""
     mean, square = _rough_moments(form)
     t = form.scale.unsqueeze(-2)
     least = (t * torch.special.ndtr(form.mean / t) / 2) ** 2  # where the difference of squares cancels
@@ -82,7 +83,7 @@ def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
 
 
 def rough_mean(form: LinearForm) -> Float64[Tensor, "P R"]:
-    """The mean of a form, roughly: it only chooses rates and steps."""
+    """The approximate mean of a form: it only chooses rates and steps."""
     return form.constant + (form.coefficient * _rough_moments(form)[0]).sum(-1)
 
 

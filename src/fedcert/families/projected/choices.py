@@ -1,6 +1,6 @@
-"""What was chosen on the way to a bound, for a checker to repeat: signs, slopes, rates and a split.
+"""The choices behind a bound, which a checker repeats: signs, slopes, rates and a split.
 
-Any choice is sound; docs/certificate-format.md names the tensors.
+Any choice is sound; docs/certificate-format.md lists the tensors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from fedcert.model.properties import Properties
 
 Choices = Mapping[str, Tensor]
 EXACT, CONDITIONAL, STATIC = 0, 1, 2
-"""Methods: the first layer's law exact; every ReLU a line, noise at random or at fixed activations."""
+"""Methods: the first layer's law exact; or every ReLU a line, noise at random or at fixed activations."""
 
 
 def chosen_violation(
@@ -69,7 +69,7 @@ TRIALS: tuple[tuple[Reference, float, float], ...] = (
     (Conditional(), 1e-6, 1e-9),
     (Static(), 1e-5, 1e-8),
 )
-"""References and failure probabilities that are tried; the best one counts, property by property."""
+"""References and failure probabilities to try; for each property the best one counts."""
 
 
 def least_chained_violation(
@@ -80,7 +80,7 @@ def least_chained_violation(
     Args:
         federation: the network, its law, and the clients' shares of the noise.
         properties: P properties.
-        projections: how sums of the clients' projections are bounded; by their law where None.
+        projections: how sums of the clients' projections are bounded; None for their law.
     """
     ones = torch.ones_like(properties.d[:, 0])
     bounds, choices = [], []
@@ -121,7 +121,7 @@ def _chained_choices(
 
 
 def _finite(choices: Choices) -> Choices:
-    """The choices, with 0 for what is not finite: it belongs to a bound that proves nothing anyway."""
+    """The choices, with 0 for values that are not finite: these belong to a bound that proves nothing."""
     return {name: tensor.nan_to_num(0.0, 0.0, 0.0) for name, tensor in choices.items()}
 
 
@@ -131,5 +131,5 @@ def sign(spread: Spread) -> Tensor:
 
 
 def prefixed(prefix: str, choices: Choices) -> Choices:
-    """The same under longer names."""
+    """The same choices, with a prefix before each name."""
     return {f"{prefix}.{name}": tensor for name, tensor in choices.items()}

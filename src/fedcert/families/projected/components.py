@@ -1,12 +1,12 @@
 """Tuples of mixture components, searched by their hulls: one bound may serve many tuples.
 
-A tuple of components, one of each client's mixture, deploys one Gaussian law, and the deployed law is the
+A tuple of components, one from each client's mixture, deploys one Gaussian law, and the deployed law is the
 mixture of these with weights Π_i π_{i,k_i}. A node S_1 × … × S_n stands for all its tuples; a bound for all
 laws that lie between its components holds for each of them, so that
 
     Σ_nodes π_node L_node ≤ Pr(safe) ≤ Σ_nodes π_node U_node,   π_node = Π_i Σ_{k ∈ S_i} π_{i,k},
 
-for any nodes that are disjoint and cover all tuples.
+for any nodes that are disjoint and cover all tuples. `nodes.py` writes down which nodes these are.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,122 +15,132 @@ from math import prod
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.errors import InvalidConfig, InvalidLaw, ShapeMismatch
-from fedcert.families.projected.choices import Choices
 from fedcert.laws import DiagonalGaussian, DiagonalLaw, GaussianMixture, Law, diagonal_components
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import up
 from fedcert.search import BestFirst, IndexProduct
-from fedcert.witness import Witness
 
 MAX_BOUNDS = 256
-"""Bounds that are tried for mixture laws, the heaviest tuples first."""
-MAX_MEAN_DISTANCE = 0.1  # deviations that the means of a hull may differ by, for its bound to be worth trying
-MAX_SCALE_DIFFERENCE = 1e-4  # relative difference of its deviations
+"""Maximum number of bounds tried for mixture laws, the heaviest tuples first."""
+MAX_MEAN_DISTANCE = 0.1  # maximum distance of the means in a hull whose bound is tried, in deviations
+MAX_SCALE_DIFFERENCE = 1e-4  # maximum relative difference of the deviations in such a hull
 
 Interval = tuple[Float64[Tensor, "P"], Float64[Tensor, "P"]]
 Bound = Callable[[Sequence[DiagonalLaw]], Interval]
-BoundWithChoices = Callable[[Sequence[DiagonalLaw]], tuple[Interval, Choices]]
 
 
-@dataclass(frozen=True)
-class MixtureBounds:
-    """The bounds of a mixture, and how many bounds of Gaussian laws they took.
+class Known(NamedTuple):
+    """Bounds that hold for all tuples of a node, and which call of the bound they come from.
 
     Attributes:
         lower: L, for each property.
         upper: U, for each property.
-        calls: bounds that were asked for.
+        below: the number of the call that gave L.
+        above: the number of the call that gave U.
     """
 
     lower: Float64[Tensor, "P"]
     upper: Float64[Tensor, "P"]
-    calls: int
+    below: Int64[Tensor, "P"]
+    above: Int64[Tensor, "P"]
 
 
-def bounds_and_witness(
-    laws: Sequence[Law], bound: BoundWithChoices, budget: int, good: float
-) -> tuple[Interval, Witness | None]:
-    """The bounds of Gaussian laws with the witness of their choices, or of mixtures, which have none.
-
-    Args:
-        laws: the clients' laws, Gaussians or mixtures of them.
-        bound: L and U for one law a client, or for all laws that these enclose, and the choices made.
-        budget: the most bounds that are tried.
-        good: 1 − L that needs no splitting.
-    """
-    if budget < 1:
-        raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
-    if all(len(law.components) == 1 for law in laws):
-        found, choices = bound([diagonal_components(law)[0] for law in laws])
-        return found, Witness(choices)
-    mixture = mixture_bounds(laws, lambda components: bound(components)[0], budget, good)
-    return (mixture.lower, mixture.upper), None
-
-
-class _Node(NamedTuple):
-    """Tuples of components, and the bounds that are known of all of them."""
+class Node(NamedTuple):
+    """Tuples of components, and the bounds known to hold for all of them; None where there are none."""
 
     tuples: IndexProduct
-    known: Interval | None
+    known: Known | None
+
+
+@dataclass(frozen=True)
+class MixtureBounds:
+    """The bounds of a mixture, and the bounds of Gaussian laws that they were made from.
+
+    Attributes:
+        lower: L, for each property.
+        upper: U, for each property.
+        called: the nodes whose bounds were computed, in this order.
+        nodes: disjoint nodes that cover all tuples.
+    """
+
+    lower: Float64[Tensor, "P"]
+    upper: Float64[Tensor, "P"]
+    called: tuple[IndexProduct, ...]
+    nodes: tuple[Node, ...]
+
+    @property
+    def calls(self) -> int:
+        """The number of bounds of Gaussian laws that were computed."""
+        return len(self.called)
 
 
 def mixture_bounds(laws: Sequence[Law], bound: Bound, budget: int, good: float) -> MixtureBounds:
     """Bounds of the probability of safety for a mixture of tuples, the node of the heaviest tuple first.
 
-    A node whose components are close to each other is bounded as a whole; where that leaves more than `good`
-    open, and where they are not close, it is split in two. A tuple beyond the budget keeps the bounds of the
-    node that it was split from, at worst 0 and 1.
+    A node whose components are close to each other is bounded as a whole; if that leaves more than `good`
+    open, or if they are not close, the node is split in two. A tuple beyond the budget keeps the bounds of
+    the node that it was split from, at worst 0 and 1.
 
     Args:
         laws: the clients' laws, Gaussians or mixtures of them.
-        bound: L and U for one law a client, or for all laws that these enclose.
-        budget: the most bounds that are tried.
-        good: 1 − L that needs no splitting.
+        bound: gives L and U for one law per client, or for all laws that these enclose.
+        budget: the maximum number of bounds tried.
+        good: a node with 1 − L of at most this much is not split.
     """
+    if budget < 1:
+        raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
     shares = [weights_of(law) for law in laws]
 
-    def key(node: _Node) -> tuple[float, int]:
+    def key(node: Node) -> tuple[float, int]:
         chosen = zip(shares, node.tuples, strict=True)
         return -prod(own.lower[list(k)].max().item() for own, k in chosen), prod(map(len, node.tuples))
 
     everything = tuple(tuple(range(len(law.components))) for law in laws)
-    frontier, calls = BestFirst(key, _Node(everything, None)), 0
-    settled: list[_Node] = []
-    while frontier and calls < budget:
+    frontier, called = BestFirst(key, Node(everything, None)), list[IndexProduct]()
+    settled: list[Node] = []
+    while frontier and len(called) < budget:
         tuples, known = next(frontier)
         hulls = [_hull(law, chosen) for law, chosen in zip(laws, tuples, strict=True)]
         if all(hull is not None for hull in hulls):
-            known = _tighter(known, bound([hull for hull in hulls if hull is not None]))
-            calls += 1
-            if max(map(len, tuples)) == 1 or (known[0] >= 1 - good).all():
-                settled.append(_Node(tuples, known))
+            found = bound([hull for hull in hulls if hull is not None])
+            known = _tighter(known, found, len(called))
+            called.append(tuples)
+            if max(map(len, tuples)) == 1 or (known.lower >= 1 - good).all():
+                settled.append(Node(tuples, known))
                 continue
-        frontier.add(*(_Node(half, known) for half in _halves(laws, tuples)))
+        frontier.add(*(Node(half, known) for half in _halves(laws, tuples)))
     settled += frontier.waiting
+    lower, upper = _sum([(weight_of(shares, node.tuples), node.known) for node in settled])
     if len(settled) == 1 and settled[0].known is not None:  # one node of all tuples
-        return MixtureBounds(*settled[0].known, calls)
-    return _sum([(weight_of(shares, node.tuples), node.known) for node in settled], calls)
+        lower, upper = settled[0].known[:2]
+    return MixtureBounds(lower, upper, tuple(called), tuple(settled))
 
 
-def _tighter(known: Interval | None, found: Interval) -> Interval:
-    """The better of what was known of a larger node and what was found."""
+def _tighter(known: Known | None, found: Interval, call: int) -> Known:
+    """The better of the bounds of a larger node and the bounds that a call found."""
+    here = torch.full_like(found[0], call, dtype=torch.int64)
     if known is None:
-        return found
-    return torch.maximum(known[0], found[0]), torch.minimum(known[1], found[1])
+        return Known(*found, here, here)
+    return Known(
+        torch.maximum(known.lower, found[0]),
+        torch.minimum(known.upper, found[1]),
+        torch.where(found[0] > known.lower, here, known.below),
+        torch.where(found[1] < known.upper, here, known.above),
+    )
 
 
-def _sum(nodes: Sequence[tuple[Enclosure, Interval | None]], calls: int) -> MixtureBounds:
-    """Σ π L and Σ π U; nodes of which nothing is known count 0 and fully."""
+def _sum(nodes: Sequence[tuple[Enclosure, Known | None]]) -> Interval:
+    """Σ π L and Σ π U; a node without bounds counts with L = 0 and U = 1."""
     bounded = [(weight, known) for weight, known in nodes if known is not None]
     weights = Enclosure.stack([weight for weight, _ in bounded]).clamp(least=0.0)
     lowers, uppers = (torch.stack([known[side] for _, known in bounded], dim=-1) for side in (0, 1))
     left_out = (1 - weights.sum()).clamp(least=0.0)
     lower = (weights * lowers).sum().lower.clamp(0.0, 1.0)
-    return MixtureBounds(lower, ((weights * uppers).sum() + left_out).upper.clamp(0.0, 1.0), calls)
+    return lower, ((weights * uppers).sum() + left_out).upper.clamp(0.0, 1.0)
 
 
 def weights_of(law: Law) -> Enclosure:
@@ -139,8 +149,7 @@ def weights_of(law: Law) -> Enclosure:
         if len(law.components) != 1:
             raise ShapeMismatch(f"projected events need a Gaussian or a mixture, not a {type(law).__name__}")
         return Enclosure.exactly(law.loc.new_ones(1))
-    weights = Enclosure.exactly(law.weights)
-    return (weights / weights.sum()).clamp(0.0, 1.0)
+    return law.shares
 
 
 def weight_of(shares: Sequence[Enclosure], node: IndexProduct) -> Enclosure:
@@ -153,24 +162,25 @@ def weight_of(shares: Sequence[Enclosure], node: IndexProduct) -> Enclosure:
 
 
 def _hull(law: Law, chosen: Sequence[int]) -> DiagonalLaw | None:
-    """A law that encloses some components, where they are so close that it is worth a bound."""
+    """A law that encloses some components; None if they are too far apart for it to be worth bounding."""
     components = diagonal_components(law)
     parts = [components[k] for k in chosen]
     if len(parts) == 1:
         return parts[0]
     if any(part.loc_error is not None or part.scale_error for part in parts):
-        return None  # laws that stand for several are bounded one by one
+        return None  # laws that stand for several laws are bounded one by one
     first = parts[0]
     near = all(((part.loc - first.loc).abs() <= MAX_MEAN_DISTANCE * first.scale).all() for part in parts)
-    alike = all(((part.scale / first.scale - 1).abs() <= MAX_SCALE_DIFFERENCE).all() for part in parts)
+    ratios = [(part.scale / first.scale - 1).abs().nan_to_num(nan=0.0) for part in parts]  # 0/0: both fixed
+    alike = all((ratio <= MAX_SCALE_DIFFERENCE).all() for ratio in ratios)
     return enclosing(parts) if near and alike else None
 
 
 def enclosing(laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
-    """A law with errors so large that all the given ones are among those it stands for.
+    """A law with errors so large that all the given laws are among those it stands for.
 
     Args:
-        laws: exact Gaussians of one dimension, whose scales differ by a factor of 2 at most.
+        laws: exact Gaussians of one dimension, whose scales differ by at most a factor of 2.
     """
     if any(law.loc_error is not None or law.scale_error for law in laws):
         raise InvalidLaw("laws with errors of their own cannot be enclosed: their errors would be lost")
@@ -178,7 +188,7 @@ def enclosing(laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
     loc = (locs.amin(0) + locs.amax(0)) / 2
     scale = (scales.amin(0) + scales.amax(0)) / 2
     loc_error = up((locs - loc).abs().amax(0))
-    ratio = up(up((scales - scale).abs().amax(0)) / scale)
+    ratio = torch.where(scale == 0, 0.0, up(up((scales - scale).abs().amax(0)) / scale))
     return DiagonalGaussian(loc, scale, loc_error, ratio.max().item())
 
 
@@ -204,8 +214,8 @@ def _farthest(law: Law, chosen: Sequence[int]) -> tuple[float, int, int]:
 
 
 def _distance(law: Law, i: int, j: int) -> float:
-    """How far two components are apart, in deviations; it only chooses where to split."""
+    """How far apart two components are, in deviations; it only chooses where to split."""
     components = diagonal_components(law)
     one, other = components[i], components[j]
-    apart = ((one.loc - other.loc) / one.scale).abs().max() + (one.scale / other.scale).log().abs().max()
-    return apart.item()
+    apart = ((one.loc - other.loc) / one.scale).abs().nan_to_num(nan=0.0).max()  # 0/0: equal and fixed
+    return (apart + (one.scale / other.scale).log().abs().nan_to_num(nan=0.0).max()).item()

@@ -1,4 +1,4 @@
-"""Certificates from projected events: lower and upper bounds, directly under the deployed law."""
+"""Certificates from projected events: lower and upper bounds directly under the deployed law."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
-from fedcert.errors import ShapeMismatch
+from fedcert.families.problem import Problem
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import (
     EXACT,
@@ -17,17 +17,17 @@ from fedcert.families.projected.choices import (
     least_chained_violation,
     prefixed,
 )
-from fedcert.families.projected.components import MAX_BOUNDS, Interval, bounds_and_witness
+from fedcert.families.projected.components import MAX_BOUNDS, Interval
 from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
-from fedcert.laws import DiagonalLaw, GaussianLaw, Law
+from fedcert.laws import DiagonalLaw, GaussianLaw
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
-from fedcert.rules import GaussianRule
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.witness import Witness
 
@@ -35,10 +35,7 @@ EVENTS = "projected"
 
 
 def certify_projected_directly(
-    laws: Sequence[Law],
-    rule: GaussianRule,
-    network: Network,
-    properties: Properties,
+    problem: Problem,
     budget: int = MAX_BOUNDS,
     attack: ProjectedGradient | None = None,
     track: Tracker = silent,
@@ -48,47 +45,39 @@ def certify_projected_directly(
     Laws that are mixtures deploy a mixture over tuples of their components (`components.py`).
 
     Args:
-        laws: the clients' posteriors, Gaussians or mixtures of them.
-        rule: the deployed rule.
-        network: f_θ.
-        properties: the properties to prove.
-        budget: the most bounds of tuples of components.
+        problem: Gaussian clients or mixtures of them, under a rule with a deployed law in closed form.
+        budget: the maximum number of bounds of tuples of components.
         attack: finds the inputs that upper bounds speak of; the default one where None.
         track: shows progress.
     """
-    if len(laws) != rule.clients:
-        raise ShapeMismatch(f"laws of {len(laws)} clients, a rule for {rule.clients}")
     require_gradual_underflow()
     attack = attack or ProjectedGradient()
+    network, properties = problem.network, problem.properties
 
     def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
-        deployed = rule.pushforward(components)
+        deployed = problem.deploy(components)
         lower, below = lower_bound(network, deployed, properties, track)
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
-    (lower, upper), witness = bounds_and_witness(laws, bound, budget, GOOD_ENOUGH)
-    return Certificate(Claim("direct", rule.name, EVENTS), lower, upper, witness)
+    (lower, upper), witness = bounds_and_witness(problem.laws, bound, budget, GOOD_ENOUGH)
+    return Certificate(Claim("direct", problem.rule.name, EVENTS), lower, upper, witness)
 
 
-def certify_projected_locally(
-    laws: Sequence[Law], rule: str, network: Network, properties: Properties, track: Tracker = silent
-) -> Certificate:
+def certify_projected_locally(problem: Problem, track: Tracker = silent) -> Certificate:
     """The mean over clients of the bounds of their own models, which are deployed nowhere.
 
-    One split for all, without a search: it is a figure to compare with.
+    One split is used for all properties, without a search: the mean only serves for comparison.
 
     Args:
-        laws: the clients' posteriors.
-        rule: the deployed rule's name, for the table; the bound does not depend on it.
-        network: f_θ.
-        properties: the properties to prove.
+        problem: the clients and the properties; of the rule only the name is used, for the table.
         track: shows progress.
     """
     require_gradual_underflow()
+    properties, claim = problem.properties, Claim("local", problem.rule.name, EVENTS)
 
-    def bound(laws: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
-        layers = random_layers(network, laws[0])
+    def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
+        layers = random_layers(problem.network, components[0])
         split = uniform_split(layers, properties, STARTS[0])
         found, choices = chosen_violation(layers, properties, split)
         lower = complement(found.probability)
@@ -96,16 +85,14 @@ def certify_projected_locally(
 
     clients = [
         bounds_and_witness([law], bound, MAX_BOUNDS, GOOD_ENOUGH)
-        for law in track(laws, "certifying clients", len(laws))
+        for law in track(problem.laws, "certifying clients", len(problem.laws))
     ]
     own = torch.stack([lower for (lower, _), _ in clients], dim=-1)
     mean = Enclosure.exactly(own).mean().lower.clamp(min=0.0)
     choices: dict[str, Tensor] = {}
     for i, (_, witness) in enumerate(clients):
-        if witness is None:
-            return Certificate(Claim("local", rule, EVENTS), mean)
         choices |= prefixed(f"client.{i}", witness.tensors)
-    return Certificate(Claim("local", rule, EVENTS), mean, None, Witness(choices))
+    return Certificate(claim, mean, None, Witness(choices))
 
 
 def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
@@ -118,7 +105,7 @@ def lower_bound(
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
 
-    The least of three bounds, property by property: with the first hidden layer's law exact, and where
+    The bound is the least of three for each property: with the first hidden layer's law exact, and where
     that proves little, with every ReLU a line and the noise at random or at fixed activations.
     """
     layers = random_layers(network, law)
@@ -149,10 +136,10 @@ def upper_bound(
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """U ≥ Pr(safe), for one Gaussian law, and the choices behind it.
 
-    A network that violates one constraint r at one point x' of the region is unsafe. That it does not is a
-    violation of −(C f(x') + d)_r > 0, whose probability is bounded like any other; ties have none, since the
-    output biases have a density, unless C_r = 0, a constraint that d_r decides. x' is what an attack on
-    the mean network finds.
+    A network that violates one constraint r at one point x' of the region is unsafe. That it does not
+    violate it is a violation of −(C f(x') + d)_r > 0, whose probability is bounded like any other; ties have
+    probability 0, since the output biases have a density, unless C_r = 0, a constraint that d_r decides. x'
+    is the point that an attack on the mean network finds.
     """
     worst, _ = attack(network, law.loc.unsqueeze(0), properties)
     lower, upper = properties.regions.lower, properties.regions.upper
@@ -168,6 +155,6 @@ def upper_bound(
         least, constraint = holds.min(-1)
         bounds.append((Enclosure.exactly(least) + found.events).upper.clamp(max=1.0))
         choices.append({"point": points, "constraint": constraint.int(), **chosen})
-        if (bounds[-1] == 1).all():  # nothing that an attack finds is a violation
+        if (bounds[-1] == 1).all():  # no point that the attack found is a violation
             break
     return best_of(bounds, choices)

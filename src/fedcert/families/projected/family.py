@@ -1,28 +1,29 @@
-"""The family `projected`: events of what the network sees of its weights."""
+"""The family `projected`: events of the projections of the weights that the network sees."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fedcert.certificate import Certificate, Kind
 from fedcert.errors import ShapeMismatch
+from fedcert.families.pooled import is_pooled, prove_pooled, supports_pooled
 from fedcert.families.problem import Problem
 from fedcert.families.projected.components import MAX_BOUNDS
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
 from fedcert.families.projected.tails import Cells, Projections
 from fedcert.families.projected.transported import certify_projected
 from fedcert.progress import Tracker, silent
-from fedcert.rules import GaussianRule, LinearMap
+from fedcert.rules import LinearMap
 from fedcert.verify.attack import ProjectedGradient
 
 
 @dataclass(frozen=True)
 class ProjectedFamily:
-    """Lower and upper bounds at the posterior scales that training learns.
+    """Projected events: lower and upper bounds that hold at the posterior scales that training learns.
 
     Attributes:
         tuples: the maximum number of bounds for tuples of mixture components.
         projections: how the clients' projections are cut into cells for transported claims.
-        attack: finds the inputs that upper bounds speak of.
+        attack: finds the inputs at which upper bounds are computed.
     """
 
     name: ClassVar[str] = "projected"
@@ -32,7 +33,9 @@ class ProjectedFamily:
     attack: ProjectedGradient = field(default_factory=ProjectedGradient)
 
     def supports(self, problem: Problem, kind: Kind) -> bool:
-        """Transported claims under linear rules, direct ones where a law is deployed in closed form."""
+        """All local claims, transported ones under linear rules, direct ones for a law in closed form."""
+        if is_pooled(problem, kind):
+            return supports_pooled(self, problem, kind)
         if kind == "transported":
             return isinstance(problem.rule, LinearMap)
         return kind == "local" or problem.has_deployed_law
@@ -42,16 +45,15 @@ class ProjectedFamily:
 
         Args:
             problem: the clients, the rule and the properties.
-            kind: of the claim.
+            kind: the kind of claim.
             track: shows progress.
         """
-        laws, rule, network, properties = problem.laws, problem.rule, problem.network, problem.properties
+        if is_pooled(problem, kind):
+            return prove_pooled(self, problem, kind, track)
+        if not self.supports(problem, kind):
+            raise ShapeMismatch(f"projected events have no {kind} claim under the rule {problem.rule.name}")
         if kind == "local":
-            return certify_projected_locally(laws, rule.name, network, properties, track)
-        if kind == "direct" and isinstance(rule, GaussianRule):
-            return certify_projected_directly(
-                laws, rule, network, properties, self.tuples, self.attack, track
-            )
-        if isinstance(rule, LinearMap):
-            return certify_projected(laws, rule, network, properties, self.projections, self.tuples, track)
-        raise ShapeMismatch(f"projected events have no {kind} claim under the rule {rule.name}")
+            return certify_projected_locally(problem, track)
+        if kind == "direct":
+            return certify_projected_directly(problem, self.tuples, self.attack, track)
+        return certify_projected(problem, self.projections, self.tuples, track)

@@ -16,12 +16,17 @@ lies in [−w, 0], or an even multiple of w away from there. |φ| is at most the
     ψ(τ) = e^(−τ² r_b²/2) Π_k E exp(−τ² r_k² h_k²/2),
 
 which bounds what is left out after K terms: ψ(τ_K) (1 + 1/(η τ_K r_b²)) / (π (K + ½)). Pr(Y < −w) is bounded
-by an exponential moment. Libraries are trusted as far as `ERROR` says, a bound on the absolute error of
-one factor that the tests compare with ball arithmetic.
+by an exponential moment. Where r_b is 0 nothing makes |φ| fall, so that a little noise is added first: with
+an independent normal Z*,
+
+    Pr(Y ≤ 0) ≤ Pr(Y + ς Z* − κς ≤ 0) + Q(κ)    for any ς and κ > 0.
+
+Libraries are trusted only up to `ERROR`, a bound on the absolute error of one
+factor that the tests compare with ball arithmetic.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +34,21 @@ from scipy.special import log_ndtr, ndtr, wofz
 
 ERROR = 2.0**-41
 """Charged for each call of the Faddeeva function, an exponential or a normal probability of size ≤ 1."""
-MOST_TERMS = 4096
-RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # of Markov's inequality, in units of 1 / deviation
-NEGLIGIBLE = 1e-13
+MOST_TERMS = 4096  # maximum number of terms of the series
+RATES = (0.5, 1.0, 2.0, 3.0, 6.0, 9.0)  # λ of Markov's inequality, in units of 1 / deviation
+NEGLIGIBLE = 1e-13  # no more terms are added once the bound of those left out is at most this
 NOT_CONVERGED = 2.0**-8
-"""Added to what is left out, so that the checker finds no more.
+"""Relative amount added to what is left out, so that the checker does not find a larger tail.
 
 A partial sum that is far from the limit depends on the last digits of a form, and the exact form differs from
 this one by what was charged for rounding.
 """
+
+NO_NOISE = 2.0**-400
+"""A deviation below this is that of a bias that is fixed: nothing but an underflow."""
+ADDED_NOISE = 2.0**-6  # √(r_b² + ς²), in deviations of Y
+ADDED_REACH = 5.0  # κ
+ADDED_TAIL = 2.9e-7  # above Q(5)
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -45,13 +56,13 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class Row:
-    """One linear form, with what dominates its later layers.
+    """One linear form, with the terms that dominate its later layers.
 
     Attributes:
         constant: g.
         coefficient: A.
-        noise: r, deviations of the N_k.
-        bias_noise: r_b > 0.
+        noise: r, the deviations of the N_k.
+        bias_noise: r_b.
         reflected: s of −s |Z'|, for the layers between the second and the last.
         last: s' of −s' max(Z'', 0), for the last layer.
         mean: μ of h = relu(μ + t Z).
@@ -68,17 +79,19 @@ class Row:
     deviation: Real
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite bounds nothing
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a result that is not finite becomes 1
 def lower_tail(row: Row, centre: float, spread: float) -> float:
     """An upper bound of Pr(Y ≤ 0), at most 1.
 
     Args:
         row: Y.
-        centre: the mean of Y, roughly.
-        spread: its deviation, roughly; both only choose the step.
+        centre: the approximate mean of Y.
+        spread: the approximate deviation of Y; both only choose the step.
     """
     if not (math.isfinite(centre) and 0 < spread < math.inf):
         return 1.0
+    noisy = _noisy(row, spread)
+    price, row = (0.0 if noisy is row else ADDED_TAIL), noisy
     width = abs(centre) + 10 * spread
     step, terms = 2 * math.pi / width, enough_terms(row, centre, spread)
     half: Real = np.arange(terms, dtype=np.float64) + 0.5
@@ -88,7 +101,20 @@ def lower_tail(row: Row, centre: float, spread: float) -> float:
     inexact = float(((error + 4 * terms * 2.0**-53) * weight).sum()) * 2
     left_out = _left_out(row, terms, step) * (1 + NOT_CONVERGED)
     tail = series + inexact + left_out + _beyond(row, width * (1 - 2.0**-40), spread)
+    tail = tail + price if price else tail
     return min(1.0, max(tail, 0.0) * (1 + 2.0**-40)) if math.isfinite(tail) else 1.0
+
+
+def _noisy(row: Row, spread: float) -> Row:
+    """The row itself; if it has no bias noise, Y + ς Z* − κ√(r_b² + ς²), which is less than with κς.
+
+    A row without neurons stays as it is: only the later layers are random, and lines bound them better.
+    """
+    noise = ADDED_NOISE * spread
+    if row.bias_noise >= min(NO_NOISE, noise) or not row.coefficient.any():
+        return row
+    reach = math.nextafter(ADDED_REACH * noise, math.inf)
+    return replace(row, constant=math.nextafter(row.constant - reach, -math.inf), bias_noise=noise)
 
 
 def characteristic(row: Row, tau: Real) -> tuple[Complex, Real]:
@@ -150,13 +176,14 @@ def _left_out(row: Row, terms: int, step: float) -> float:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def enough_terms(row: Row, centre: float, spread: float) -> int:
-    """So many terms that what is left out is negligible, or as many as are worth it.
+    """The number of terms after which what is left out is negligible, at most `MOST_TERMS`.
 
     Args:
         row: Y.
         centre: as for `lower_tail`.
         spread: as for `lower_tail`.
     """
+    row = _noisy(row, spread)
     step, terms = 2 * math.pi / (abs(centre) + 10 * spread), 16
     while terms < MOST_TERMS and _left_out(row, terms, step) > NEGLIGIBLE:
         terms += terms // 2
@@ -169,7 +196,7 @@ def _beyond(row: Row, width: float, spread: float) -> float:
 
 
 def _log_moment(row: Row, rate: float) -> float:
-    """An upper bound of log E exp(−λY), infinite where it (nearly) is.
+    """An upper bound of log E exp(−λY), infinite where the latter (nearly) is.
 
     E e^(λ s|Z|) ≤ 2 e^(λ²s²/2), and max(Z, 0) ≤ |Z|.
     """

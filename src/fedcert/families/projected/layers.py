@@ -1,4 +1,4 @@
-"""The layers of a network under a law, as projected events need them: affine and ReLU in turn."""
+"""The layers of a network under a law, as projected events need them: alternately affine and ReLU."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from fedcert.model.network import Network
 
 
 def random_layers(network: Network, law: GaussianLaw) -> Sequence[RandomAffine]:
-    """The affine layers of a network under a law; anything but affine, ReLU, affine, … raises.
+    """The affine layers of a network under a law; raises unless its layers are affine, ReLU, affine, ….
 
     Args:
         network: f_θ.
-        law: of its parameters.
+        law: the law of its parameters.
     """
     for place, layer in enumerate(network.layers):
         if not (isinstance(layer, Affine) if place % 2 == 0 else layer == ReLU()):
@@ -25,6 +25,6 @@ def random_layers(network: Network, law: GaussianLaw) -> Sequence[RandomAffine]:
     if not all(layer.independent for layer in layers):
         raise InvalidLaw(
             f"projected events need weights that are independent of each other, which a {type(law).__name__}"
-            " does not promise"
+            " does not guarantee"
         )
     return layers

@@ -18,8 +18,8 @@ class Rectified:
 
     Attributes:
         mean: μ.
-        deviation: t > 0.
-        error: bound of |h* − h| for the exact law's activations h*.
+        deviation: t; 0 for a neuron that is a number.
+        error: a bound of |h* − h| for the exact law's activations h*.
     """
 
     mean: Float64[Tensor, "P k"]

@@ -1,4 +1,4 @@
-"""Where the noise of the layers beyond the first is taken: at random or at fixed activations."""
+"""The reference at which the noise of the layers beyond the first is taken: random or fixed activations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from fedcert.numerics.rounding import up
 
 @dataclass(frozen=True)
 class Ranges:
-    """A hidden layer on its events: bounds over the region, and its law at the centre given those before.
+    """A hidden layer on its events: bounds over the region, and its law at the centre given earlier layers.
 
     Attributes:
-        lower: of the pre-activations, over the region.
-        upper: of the pre-activations, over the region.
+        lower: lower bounds of the pre-activations, over the region.
+        upper: upper bounds of the pre-activations, over the region.
         mean: upper bounds of the conditional means at the centre.
         deviation: upper bounds of the conditional deviations at the centre.
         ceiling: crude bounds of the activations.
@@ -36,11 +36,11 @@ class Ranges:
 
 @runtime_checkable
 class Reference(Protocol):
-    """Where the noise of the layers beyond the first is taken."""
+    """The reference at which the noise of the layers beyond the first is taken."""
 
     @property
     def factor(self) -> float:
-        """What the tail of the noise exceeds the Gaussian one by, at most."""
+        """The factor by which the tail of the noise exceeds the Gaussian tail, at most."""
         ...
 
     def deviation(self, noise: RowNoise, before: Ranges, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:

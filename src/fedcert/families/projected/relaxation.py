@@ -1,4 +1,4 @@
-"""Lines instead of a ReLU, in a backward pass."""
+"""Lines that replace a ReLU in a backward pass."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ from fedcert.numerics.rounding import SMALLEST_NORMAL, above, rounding_error, up
 class Lines:
     """Lines around the ReLUs of a layer: below·a ≤ relu(a) ≤ slope·a + height for all a within bounds.
 
-    Any slopes in [0, 1] will do for a neuron of unknown sign, with height ≥ max(−slope·l, (1 − slope)·u, 0):
-    the ends of a convex function. A neuron that is known to be active or inactive is its own line, and needs
-    only one of its bounds.
+    Any slopes in [0, 1] are valid for a neuron of unknown sign, with
+    height ≥ max(−slope·l, (1 − slope)·u, 0): the ends of a convex function. A neuron that is known to be
+    active or inactive is its own line, and needs only one of its bounds.
 
     Attributes:
-        lower: l, of the pre-activations.
-        upper: u.
+        lower: l, the lower bounds of the pre-activations.
+        upper: u, the upper bounds of the pre-activations.
         below: slope of the line below, through the origin.
         slope: slope of the line above.
-        height: of the line above at 0.
+        height: height of the line above at 0.
     """
 
     lower: Float64[Tensor, "P k"]
@@ -43,7 +43,7 @@ class Lines:
         Args:
             lower: l.
             upper: u.
-            tilt: ρ; 1 encloses the smallest area, and is what None stands for.
+            tilt: ρ; 1 encloses the smallest area, and None means 1.
         """
         weighed = upper if tilt is None else upper * tilt.unsqueeze(-1)
         below = ((lower >= 0) | ((upper > 0) & (weighed > -lower))).to(lower.dtype)
@@ -68,12 +68,12 @@ def through_relu(
 ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
     """Rows B, a constant c ≤ 0 and an error e such that A*·relu(a) ≥ B·a + c − e for all a within bounds.
 
-    By the sign of A, the line below or the line above.
+    The sign of A selects the line below or the line above.
 
     Args:
         coefficient: A.
-        error: bound of |A* − A| for the exact coefficients A*.
-        lines: below and above the ReLUs.
+        error: a bound of |A* − A| for the exact coefficients A*.
+        lines: the lines below and above the ReLUs.
         ceiling: bounds of relu(a).
     """
     below, slope, height = (part.unsqueeze(-2) for part in (lines.below, lines.slope, lines.height))

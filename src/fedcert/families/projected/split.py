@@ -1,4 +1,4 @@
-"""The choice of failure probabilities and slopes, for each property: any choice is sound, so try several."""
+"""The choice of failure probabilities and slopes for each property: any choice is sound, so try several."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
@@ -13,14 +13,14 @@ from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 
 STARTS = ((3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9))
-"""Failure probabilities of a range, a movement and a deviation to begin with."""
+"""Initial failure probabilities of a range, a movement and a deviation."""
 FACTORS = {"ranges": (10.0, 0.1), "movement": (10.0, 0.1), "deviation": (10.0, 0.1), "tilt": (1.25, 0.8)}
-"""By which each coordinate is changed in turn, as long as that helps."""
+"""Factors by which each coordinate is multiplied in turn, for as long as that helps."""
 GOOD_ENOUGH = 1e-3
-"""A violation less probable than this is not worth a search."""
+"""A property whose violation is bounded by this probability is not worth a search."""
 SMALL = 5e-5
-"""A violation less probable than this is not worth another start."""
-ELEMENTS = 2**22  # numbers in the largest tensor: bounds the memory
+"""A property whose violation is bounded by this probability is not worth another start."""
+ELEMENTS = 2**22  # maximum number of elements in the largest tensor, which bounds the memory
 
 Coordinate = tuple[str, int]
 
@@ -46,7 +46,7 @@ def least_violation(
 
 
 def parts(layers: Sequence[RandomAffine], count: int) -> Iterator[slice]:
-    """Slices of the properties that bound the memory."""
+    """Slices of the properties, so small that memory is bounded."""
     widest = max([2 * layer.outputs * layer.inputs for layer in layers[1:-1]] or [1])
     size = max(1, ELEMENTS // widest)
     for start in range(0, count, size):
@@ -54,7 +54,7 @@ def parts(layers: Sequence[RandomAffine], count: int) -> Iterator[slice]:
 
 
 def _search(layers: Sequence[RandomAffine], properties: Properties) -> tuple[Violation, Split]:
-    """Coordinate descent from the best start, for those properties that can gain by it."""
+    """Coordinate descent from the best start, for the properties that can gain from it."""
     best, split = _start(layers, properties, STARTS[-1])
     for start in STARTS[:-1]:
         worth = best.probability > SMALL
@@ -94,7 +94,7 @@ def uniform_split(
     Args:
         layers: the network.
         properties: P properties.
-        start: of a range, a movement and a deviation.
+        start: the failure probabilities of a range, a movement and a deviation.
     """
     hidden, count, like = max(1, len(layers) - 1), len(properties), properties.d
     ranges, movement, deviation = start
@@ -109,13 +109,13 @@ def uniform_split(
 def _start(
     layers: Sequence[RandomAffine], properties: Properties, start: tuple[float, float, float]
 ) -> tuple[Violation, Split]:
-    """One split for all properties, and what it gives."""
+    """One split for all properties, and the bounds that it gives."""
     split = uniform_split(layers, properties, start)
     return violation(layers, properties, split), split
 
 
 def _changed(split: Split, coordinate: Coordinate, factor: float) -> Split:
-    """The split with one coordinate changed, within what is of any use."""
+    """The split with one coordinate multiplied by a factor, within useful limits."""
     name, place = coordinate
     least, most = (1e-3, 1e3) if name == "tilt" else (1e-15, 1e-2)
     changed = getattr(split, name).clone()
@@ -131,7 +131,7 @@ def _tensors(split: Split) -> list[Float64[Tensor, "P k"]]:
 def _better(
     old: tuple[Violation, Split], new: tuple[Violation, Split], chosen: Bool[Tensor, "P"] | None = None
 ) -> tuple[Violation, Split]:
-    """The better of two, property by property; the new one may speak of some properties only."""
+    """The better of two results for each property; the new one may cover only the chosen properties."""
     (violations, splits), (tried, candidates) = old, new
     if chosen is None:
         chosen = torch.ones_like(violations.events, dtype=torch.bool)

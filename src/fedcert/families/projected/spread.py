@@ -2,7 +2,7 @@
 
 Δ_l(x) = a_l(x) − a_l(x_c) = (M_l + W̃_l) v(x), where v(x) = h(x) − h(x_c) = θ∘Δ_{l−1}(x) with θ = 1 for a
 neuron that is active on the whole region, 0 for an inactive one, and some θ in [0, 1] for any other.
-Backwards from rows B, B·Δ_l is linear in x − x_c up to |A_k| D_k / 2 for a neuron of unknown θ, since θΔ
+Backwards from rows B, B·Δ_l is linear in x − x_c up to |A_k| D_k / 2 for each neuron of unknown θ, since θΔ
 differs from Δ/2 by at most D_k / 2, and up to the noise of every layer, sup_x |B W̃ v(x)|.
 """
 
@@ -49,8 +49,27 @@ def concentration(u: Float64[Tensor, "*P"]) -> Enclosure:
 
 
 def concentration_width(failure: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]:
-    """The u with e^(−u²/2) about equal to a failure probability; any u is sound."""
+    """The u with e^(−u²/2) approximately equal to a failure probability; any u is sound."""
     return (-2 * failure.log()).sqrt()
+
+
+def movement_events(layers: Sequence[RandomAffine]) -> int:
+    """The number of events that bound the movement of one row of the last of these layers.
+
+    One for the first layer and two for each other one; none for a layer whose weights are known.
+    """
+    first, *others = (not layer.fixed_weights for layer in layers)
+    return first + 2 * sum(others)
+
+
+def random_weights(layers: Sequence[RandomAffine]) -> int:
+    """The number of layers whose weights are random: the deviation of each one's noise takes an event."""
+    return sum(not layer.fixed_weights for layer in layers)
+
+
+def all_fixed(layers: Sequence[RandomAffine]) -> bool:
+    """Whether nothing in these layers is random: whatever is said of them has probability 0 or 1."""
+    return all(layer.fixed for layer in layers)
 
 
 def movement(
@@ -62,13 +81,13 @@ def movement(
 ) -> Float64[Tensor, "P R"]:
     """Bounds of |B·(a_l(x) − a_l(x_c))| over the region, for rows B of the last of the layers.
 
-    Each row relies on 2 l − 1 events, each of which fails with probability `concentration(u)` at most.
+    Each row relies on `movement_events`, each of which fails with probability at most `concentration(u)`.
 
     Args:
         rows: B.
         layers: the layers up to l.
-        radius: δ_0, of the region around its centre.
-        spreads: those of the hidden layers before l.
+        radius: δ_0, the radius of the region around its centre.
+        spreads: the movements of the hidden layers before l.
         u: the width of the events.
     """
     total = torch.zeros_like(rows[..., 0])

@@ -1,9 +1,9 @@
-"""How a sum of the clients' Gaussian projections is bounded: by a slab each, by cells, or in the limit.
+"""Bounds of a sum of the clients' Gaussian projections: by one slab per client, by cells, or in the limit.
 
-A projection of the deployed noise is a sum Σ_i P_i of one projection a client, independent normals of
+A projection of the deployed noise is a sum Σ_i P_i of one projection per client, independent normals of
 deviation s_i. Pr(Σ_i P_i ≤ −g) is bounded
 
-- by product events {P_i > −κ s_i for all i}, κ = g / Σ_i s_i: nothing is used of a client but one event;
+- by product events {P_i > −κ s_i for all i}, κ = g / Σ_i s_i: only one event is used per client;
 - by cells: each client's projection is cut into cells [kΔ, (k + 1)Δ); the tuples of cells whose lower
   ends add up to −g or more are disjoint events inside {Σ P_i ≥ −g}, and a convolution counts them all;
 - in the limit of ever finer cells, by the law of the sum, N(0, Σ_i s_i²).
@@ -21,8 +21,8 @@ from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import log_mass_lower, tail
 from fedcert.numerics.rounding import above, down, exp_down, gamma, up
 
-REACH = 8.0  # deviations of a projection that the cells cover
-MOST_COUNTED = 32  # clients: with more, tuples are not counted but bounded
+REACH = 8.0  # how far the cells reach on either side of 0, in deviations of a projection
+MOST_COUNTED = 32  # maximum number of clients whose tuples are counted; with more, they are bounded
 
 
 @runtime_checkable
@@ -31,11 +31,11 @@ class Projections(Protocol):
 
     @property
     def cells(self) -> int:
-        """How many cells each client's projection is cut into; 0 for none, the law of the sum."""
+        """The number of cells of each client's projection; 0 for no cells, which means the law of the sum."""
         ...
 
     def step(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
-        """Δ, the width of a cell; 0 where there are none."""
+        """Δ, the width of a cell; 0 if there are no cells."""
         ...
 
     def tail(
@@ -51,7 +51,7 @@ class Projections(Protocol):
         ...
 
     def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
-        """What `width` costs."""
+        """The probability that `width` costs."""
         ...
 
 
@@ -61,7 +61,7 @@ def total(deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
 
 
 def _one_sided(z: Enclosure) -> Enclosure:
-    """Q(z), but 1 where z is not known to be positive: deviations are bounded from above alone."""
+    """Q(z), but 1 where z is not known to be positive: deviations are bounded only from above."""
     return tail(z).where(z > 0, 1.0)
 
 
@@ -97,7 +97,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Product:
-    """One slab a client: widths add up linearly, √n times too wide for equal clients."""
+    """One slab per client: widths add up linearly, √n times too wide for equal clients."""
 
     @property
     def cells(self) -> int:
@@ -105,7 +105,7 @@ class Product:
         return 1
 
     def step(self, deviations: Float64[Tensor, "*rows n"]) -> Float64[Tensor, "*rows"]:
-        """The slabs have no width in common."""
+        """0: the slabs have no common width."""
         return torch.zeros_like(deviations[..., 0])
 
     def tail(
@@ -134,13 +134,13 @@ class Product:
 
 @dataclass(frozen=True)
 class Cells:
-    """K cells a client, at most: tuples of cells are counted by convolution.
+    """At most K cells per client: tuples of cells are counted by convolution.
 
-    The cells of a client cover its projection from −REACH s_i upwards, with one step Δ for all clients;
-    the last one is unbounded. Every sum lies within nΔ above that of its cells' lower ends.
+    The cells of a client cover its projection from −REACH s_i upwards, with the same step Δ for all clients;
+    the last cell is unbounded. Every sum lies within nΔ above that of its cells' lower ends.
 
     Attributes:
-        cells: K.
+        cells: K, the maximum number of cells per client.
         counted_from: tails below this are small enough without counting.
     """
 
@@ -174,7 +174,7 @@ class Cells:
         return (Enclosure.exactly(kappa) * total(deviations) + lost).upper
 
     def price(self, kappa: Float64[Tensor, "*rows"], clients: int) -> Float64[Tensor, "*rows"]:
-        """Q(κ), and the mass that no cell covers."""
+        """Q(κ) plus the mass that no cell covers."""
         return (_one_sided(Enclosure.exactly(kappa)) + self._outside(clients)).upper
 
     def _outside(self, clients: int) -> Enclosure:
@@ -189,7 +189,7 @@ class Cells:
         for s in deviations.cpu():
             first = int(torch.ceil(REACH * s / step.cpu()).item())
             edges = torch.arange(-first, first + 1, dtype=torch.float64) * step.cpu()
-            # a cell [a, b) in standard units, shrunk by what rounding may have done to its ends
+            # a cell [a, b) in standard units, shrunk by the possible rounding errors of its ends
             a = edges / s
             lower = a + 4 * 2.0**-53 * a.abs()
             upper = torch.cat([(a - 4 * 2.0**-53 * a.abs())[1:], torch.full((1,), torch.inf, dtype=a.dtype)])
