@@ -12,6 +12,7 @@ _HOME = {
     "Claim": "certificate",
     "DiagonalGaussian": "laws",
     "Estimate": "certificate",
+    "Feature": "model.features",
     "FedcertError": "errors",
     "GaussianMixture": "laws",
     "IntervalVerifier": "verify.interval",
@@ -21,6 +22,7 @@ _HOME = {
     "Message": "wire.message",
     "Network": "model.network",
     "PaperBox": "families.paper_box.events",
+    "Posterior": "adapters.posterior",
     "Problem": "families.problem",
     "Properties": "model.properties",
     "Safe": "verify",
@@ -29,6 +31,7 @@ _HOME = {
     "certify": "api.certify",
     "certify_classification": "api.certify",
     "client": "federation.client",
+    "from_state_dicts": "adapters.state_dicts",
     "from_torch": "model.from_torch",
     "linf_robustness": "model.properties",
     "mlp": "model.network",
@@ -43,6 +46,8 @@ _HOME = {
 __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
+    from fedcert.adapters.posterior import Posterior as Posterior
+    from fedcert.adapters.state_dicts import from_state_dicts as from_state_dicts
     from fedcert.api.certify import certify as certify
     from fedcert.api.certify import certify_classification as certify_classification
     from fedcert.api.result import Certification as Certification
@@ -59,6 +64,7 @@ if TYPE_CHECKING:
     from fedcert.laws import GaussianMixture as GaussianMixture
     from fedcert.laws import Law as Law
     from fedcert.laws.registry import register_law as register_law
+    from fedcert.model.features import Feature as Feature
     from fedcert.model.from_torch import from_torch as from_torch
     from fedcert.model.layers.registry import register_layer as register_layer
     from fedcert.model.network import Network as Network

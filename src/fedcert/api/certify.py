@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from fedcert.api.inputs import Posteriors, as_laws, as_network, as_rule
+from fedcert.api.inputs import Posteriors, as_rule, with_network
 from fedcert.api.result import Certification
 from fedcert.certificate import Kind
 from fedcert.errors import InvalidConfig
@@ -31,8 +31,8 @@ KINDS: tuple[Kind, ...] = ("local", "transported", "direct")
 def certify(
     posteriors: Posteriors,
     rule: AggregationRule | str,
-    network: Network | nn.Module,
-    properties: Properties,
+    network: Network | nn.Module | None = None,
+    properties: Properties | None = None,
     *,
     events: str | Family | Sequence[str | Family] = "projected",
     claims: Sequence[Kind] = ("transported", "direct"),
@@ -42,14 +42,14 @@ def certify(
     """Bound the probability that the deployed model has each property, from below and from above.
 
     Args:
-        posteriors: one a client: laws, messages, paths of messages, or pairs of arrays (means, deviations);
-            or the path of a folder of messages.
+        posteriors: one a client: what a reader of `fedcert.adapters` made, laws, messages, paths of messages,
+            or pairs of arrays (means, deviations); or the path of a folder of messages.
         rule: how the server aggregates: "fedavg", "pog", …, or a rule.
-        network: the model that all clients train.
+        network: the model that all clients train; None for that of posteriors that a reader made.
         properties: what is safe.
         events: the families of events, or their names.
         claims: the kinds of claims to prove; those that the rule or the family does not have are left out.
-        weights: of a rule that is given by its name: "uniform", or "size" for the sizes in the messages.
+        weights: of a rule that is given by its name: "uniform", or "size" for the sizes that messages state.
         track: shows progress.
 
     Returns:
@@ -62,16 +62,23 @@ def certify(
         >>> x, y = np.array([[0.65, 0.35], [0.4, 0.6]]), np.array([0, 1])
         >>> properties = fedcert.linf_robustness(x, y, 0.01, classes=2)
         >>> fedcert.certify(clients, "fedavg", fedcert.mlp(2, 4, 2), properties)
-        Certification: at least 97.31 % and at most 98.17 %, mean over 2 properties
-        (3 clients, fedavg, projected)
+        Certification: at least 97.31 % and at most 98.17 %, mean over 2 inputs as given,
+        ℓ∞ balls of radius 0.01 (3 clients, fedavg, projected)
     """
     families = [family_named(own) if isinstance(own, str) else own for own in _several(events)]
+    if not families:
+        raise InvalidConfig("events: name at least one family of events")
+    if isinstance(claims, str) or not claims:
+        raise InvalidConfig(f"claims: {claims!r}; give a list of kinds out of {', '.join(KINDS)}")
     wrong = sorted(set(claims) - set(KINDS))
     if wrong:
         raise InvalidConfig(f"claims: {wrong[0]!r} is no kind of claim; known are {', '.join(KINDS)}")
-    stated, own_network = as_laws(posteriors), as_network(network)
+    if properties is None:
+        raise InvalidConfig("properties: say what is safe, as with linf_robustness")
+    stated, own_network = with_network(posteriors, network)
     laws = [own.law if isinstance(own, Message) else own for own in stated]
-    sizes = [own.examples if isinstance(own, Message) else 1 for own in stated]
+    examples = [own.examples for own in stated if isinstance(own, Message)]
+    sizes = examples if len(examples) == len(stated) else None  # only messages state them
     own_rule = as_rule(rule, laws, sizes, weights)
     asked = Problem(own_network, properties, tuple(laws), own_rule)
     messages = _messages(stated, asked, families, track)
@@ -88,9 +95,9 @@ def certify(
 
 def certify_classification(
     posteriors: Posteriors,
-    model: Network | nn.Module,
-    x: Numbers,
-    y: Numbers,
+    model: Network | nn.Module | None = None,
+    x: Numbers = None,
+    y: Numbers = None,
     *,
     epsilon: float,
     rule: AggregationRule | str = "fedavg",
@@ -105,7 +112,8 @@ def certify_classification(
 
     Args:
         posteriors: as for `certify`.
-        model: a network, or a torch module that can be read as one.
+        model: a network, or a torch module that can be read as one; None for the network of posteriors that a
+            reader made.
         x: inputs, one a row or one an image.
         y: their labels, 0 … K − 1.
         epsilon: the radius of the balls.
@@ -132,11 +140,13 @@ def certify_classification(
         >>> bool((result.lower > 0.9).all() and (result.lower <= result.upper).all())
         True
     """
-    network = as_network(model)
+    if x is None or y is None:
+        raise InvalidConfig("x and y: give the inputs and their labels")
+    stated, network = with_network(posteriors, model)
     inputs = as_double("inputs x", x)
     properties = linf_robustness(inputs.flatten(1), y, epsilon, margin, network.outputs, domain)
     return certify(
-        posteriors, rule, network, properties, events=events, claims=claims, weights=weights, track=track
+        stated, rule, network, properties, events=events, claims=claims, weights=weights, track=track
     )
 
 
@@ -151,7 +161,8 @@ def _messages(
     stated: Sequence[Law | Message], problem: Problem, families: Sequence[Family], track: Tracker
 ) -> tuple[Message, ...]:
     """The messages of all clients, with the cells that some family needs; none where a law has no message."""
-    makers = [family for family in families if isinstance(family, CellFamily)]
+    chosen = families if problem.gaussian else ()  # families of cells have no claim for mixtures
+    makers = [family for family in chosen if isinstance(family, CellFamily)]
     safe, messages = problem.safe(IntervalVerifier()), []
     for i, own in enumerate(stated):
         if isinstance(own, Message):

@@ -1,14 +1,15 @@
 """What users bring, as the objects that certificates are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from fedcert.errors import InvalidLaw, InvalidMessage
-from fedcert.laws import DiagonalGaussian, Law, diagonal_components
+from fedcert.adapters.posterior import Posterior
+from fedcert.errors import InvalidConfig, InvalidLaw, InvalidMessage, ShapeMismatch
+from fedcert.laws import DiagonalGaussian, Law
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import Network
 from fedcert.numerics.convert import as_double
@@ -16,11 +17,38 @@ from fedcert.rules import AggregationRule, RuleContext, build_rule
 from fedcert.rules.builders import WeightsName
 from fedcert.wire.message import Message
 
-Posterior = Law | Message | str | PathLike[str] | tuple[Any, Any]
-"""A law, a message or the path of one, or a pair of arrays: means and deviations of all parameters."""
+AnyPosterior = Posterior | Law | Message | str | PathLike[str] | tuple[Any, Any]
+"""What a reader made, a law, a message or the path of one, or a pair of arrays: means and deviations."""
 
-Posteriors = Sequence[Posterior] | str | PathLike[str]
+Posteriors = Iterable[AnyPosterior] | str | PathLike[str]
 """One posterior a client, or the path of a folder of messages."""
+
+
+def with_network(
+    posteriors: Posteriors, model: Network | nn.Module | None
+) -> tuple[list[Law | Message], Network]:
+    """The clients' laws or messages, and the network: the model's, or that of posteriors that were read.
+
+    Args:
+        posteriors: one a client, or a folder.
+        model: a network, a torch module, or None where every posterior that was read has the network.
+    """
+    network = None if model is None else as_network(model)
+    if isinstance(posteriors, str | PathLike):
+        return as_laws(posteriors), _known(network)
+    each = _listed(posteriors)
+    for client, own in enumerate(each):
+        if isinstance(own, Posterior):
+            network = network or own.network
+            if own.network != network:
+                raise ShapeMismatch(f"posterior {client} belongs to another network than the others")
+    return as_laws(each), _known(network)
+
+
+def _known(network: Network | None) -> Network:
+    if network is None:
+        raise InvalidConfig("no network: give the model, or posteriors that were read together with one")
+    return network
 
 
 def as_laws(posteriors: Posteriors) -> list[Law | Message]:
@@ -31,9 +59,24 @@ def as_laws(posteriors: Posteriors) -> list[Law | Message]:
     """
     if isinstance(posteriors, str | PathLike):
         return _messages(Path(posteriors))
-    if not len(posteriors):
+    laws = [_law(i, posterior) for i, posterior in enumerate(_listed(posteriors))]
+    if not laws:
         raise InvalidLaw("posteriors: at least one client is needed")
-    return [_law(i, posterior) for i, posterior in enumerate(posteriors)]
+    return laws
+
+
+def _listed(posteriors: Iterable[AnyPosterior]) -> list[AnyPosterior]:
+    if isinstance(posteriors, Mapping):
+        raise InvalidLaw(
+            "posteriors: a mapping has no order of clients: give a list, such as list(posteriors.values())"
+        )
+    try:
+        return list(posteriors)
+    except TypeError as error:
+        raise InvalidLaw(
+            f"posteriors: a {type(posteriors).__name__}: give a list with one posterior a client (a law, a"
+            " message, the path of a message, or a pair of arrays), or the path of a folder of messages"
+        ) from error
 
 
 def _messages(folder: Path) -> list[Law | Message]:
@@ -43,7 +86,9 @@ def _messages(folder: Path) -> list[Law | Message]:
     return [Message.load(path) for path in files]
 
 
-def _law(client: int, posterior: Posterior) -> Law | Message:
+def _law(client: int, posterior: AnyPosterior) -> Law | Message:
+    if isinstance(posterior, Posterior):
+        return posterior.law
     if isinstance(posterior, Message | Law):
         return posterior
     if isinstance(posterior, str | PathLike):
@@ -56,7 +101,7 @@ def _law(client: int, posterior: Posterior) -> Law | Message:
             " message, or a pair of arrays (means, deviations)"
         ) from error
     what = f"the means and deviations of posterior {client}"
-    return DiagonalGaussian(as_double(what, loc), as_double(what, scale))
+    return DiagonalGaussian(as_double(what, loc).clone(), as_double(what, scale).clone())  # not the caller's
 
 
 def as_network(model: Network | nn.Module) -> Network:
@@ -69,16 +114,16 @@ def as_network(model: Network | nn.Module) -> Network:
 
 
 def as_rule(
-    rule: AggregationRule | str, laws: Sequence[Law], sizes: Sequence[int], weights: WeightsName
+    rule: AggregationRule | str, laws: Sequence[Law], sizes: Sequence[int] | None, weights: WeightsName
 ) -> AggregationRule:
     """The rule of a name for these clients.
 
     Args:
         rule: a rule, or the name of one.
         laws: the clients' posteriors.
-        sizes: their numbers of examples.
+        sizes: their numbers of examples; None where they are unknown.
         weights: "uniform", or "size" for weights in proportion to the sizes.
     """
     if not isinstance(rule, str):
         return rule
-    return build_rule(rule, RuleContext([diagonal_components(law)[0] for law in laws], sizes, weights))
+    return build_rule(rule, RuleContext(laws, sizes, weights))

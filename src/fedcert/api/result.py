@@ -123,9 +123,7 @@ class Certification:
         if any((path / name).exists() for name in ("messages", "certificates", "bounds.csv")):
             raise OutputExists(f"{path}: holds a run already: save to another folder")
         if not self.messages:
-            raise InvalidCertificate(
-                "a client's law is one that no message can state, such as a mixture: it cannot be saved"
-            )
+            raise InvalidCertificate("a client's law is one that no message can state: it cannot be saved")
         for message in self.messages:
             message.save(path / "messages" / f"{message.client}.safetensors")
         for own in self.certificates:
@@ -158,8 +156,19 @@ class Certification:
             return "local claims alone"
         return (
             f"at least {percent_down(self.mean_lower)} and at most {percent_up(self.mean_upper)}, mean over"
-            f" {len(self.lower)} properties"
+            f" {self._asked}"
         )
+
+    @property
+    def _asked(self) -> str:
+        """Which properties the bounds are about: inputs, norm and radius, where these are known."""
+        subject = self.problem.properties.subject
+        if subject is None:
+            return f"{len(self.lower)} properties"
+        low, high = subject.radius.min().item(), subject.radius.max().item()
+        radius = f"radius {low:g}" if low == high else f"radii {low:g} to {high:g}"
+        balls = "ℓ∞ balls" if subject.weights is None else "weighted balls"
+        return f"{len(self.lower)} inputs as given, {balls} of {radius}"
 
     @property
     def _subject(self) -> str:

@@ -5,10 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
+from fedcert import __version__
+from fedcert.app import table_options
+from fedcert.app.certify_command import certify
+from fedcert.app.defaults import CommandOfSettings
 from fedcert.app.grid import options as grid_options
-from fedcert_check.cli import check_command, notify, one_line_errors
+from fedcert.app.options import Check, Overwrite
+from fedcert.app.showing import PROGRAM, say, show
+from fedcert_check import __version__ as checker_version
+from fedcert_check.cli import check_command, one_line_errors, version_option
+from fedcert_check.command import Command, ResumableCommand
 
-PROGRAM = "fedcert"
+Version = Annotated[bool, version_option(f"{PROGRAM} {__version__} (fedcert-check {checker_version})")]
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -18,32 +26,64 @@ app = typer.Typer(
 
 
 @app.callback()
-def fedcert() -> None:
+def fedcert(version: Version = False) -> None:
     """Certify the probability that a one-shot federated Bayesian model is safe."""
 
 
-@app.command()
+@app.command(cls=CommandOfSettings)
 def run(
-    dataset: Annotated[str | None, typer.Option(help="digits, mnist or fashion-mnist.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder that holds the IDX files.")] = None,
-    clients: Annotated[int | None, typer.Option(help="Number of clients.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="digits, mnist, fashion-mnist or heart-disease; the name of a table.")
+    ] = None,
+    data_dir: grid_options.DataDir = None,
+    data: table_options.Data = None,
+    target: table_options.Target = None,
+    client_column: table_options.ClientColumn = None,
+    errors: table_options.Errors = None,
+    missing: table_options.Missing = None,
+    test_share: table_options.TestShare = None,
+    clients: Annotated[
+        int | None,
+        typer.Option(help="Number of clients; heart-disease and tables name theirs."),
+    ] = None,
     concentration: Annotated[
         float | None,
-        typer.Option(help="Dirichlet concentration of the label split; smaller is more skewed."),
+        typer.Option(
+            help="Dirichlet concentration of the label split; smaller is more skewed. Not for heart-disease"
+            " and tables."
+        ),
     ] = None,
     hidden: Annotated[
-        str | None, typer.Option(help="Widths of the hidden layers, for example 64,64.")
+        str | None,
+        typer.Option(
+            help="Widths of the hidden layers, for example 64,64.",
+            show_default="64; heart-disease and tables: 16",
+        ),
     ] = None,
+    posterior: Annotated[
+        str | None,
+        typer.Option(
+            help="How clients learn: bbb (Bayes by Backprop), laplace, or ensemble (several Laplaces)."
+        ),
+    ] = None,
+    members: Annotated[int | None, typer.Option(help="Number of networks in a client's ensemble.")] = None,
     scale: Annotated[
         str | None, typer.Option(help="Posterior standard deviation: a number, or 'learned'.")
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(help="Aggregation rule: fedavg, pog, linear, server-step, median or trimmed-mean."),
+        typer.Option(
+            help="Aggregation rule (docs/rules.md): fedavg, pog (also called conflation and consensus),"
+            " prior-corrected, wasserstein, reverse-kl, forward-kl, averaged-variances, linear, server-step,"
+            " median, trimmed-mean or pooling."
+        ),
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="Weights: uniform, size, or one number per client (negative only for linear)."),
+        typer.Option(
+            help="Weights: uniform, size, or one number per client (negative only for linear).",
+            show_default="uniform; heart-disease and tables: size",
+        ),
     ] = None,
     trim: Annotated[
         int | None, typer.Option(help="Number of values that trimmed-mean drops at each end.")
@@ -51,11 +91,67 @@ def run(
     server_rate: Annotated[
         float | None, typer.Option(help="Step size of server-step; 1 equals fedavg.")
     ] = None,
-    events: Annotated[str | None, typer.Option(help="Families of events: paper-box,box,projected.")] = None,
+    prior_scale: Annotated[
+        float | None,
+        typer.Option(
+            help="Standard deviation of the clients' prior, which prior-corrected divides out.",
+            show_default="the prior of the training",
+        ),
+    ] = None,
+    events: Annotated[
+        str | None, typer.Option(help="Families of events: paper-box,box,projected, or all.")
+    ] = None,
     claims: Annotated[str | None, typer.Option(help="Kinds of claims: local,transported,direct.")] = None,
-    properties: Annotated[int | None, typer.Option(help="Number of properties.")] = None,
+    compare: Annotated[
+        str | None, typer.Option(help="Rules to compare with, for example pog.", show_default="none")
+    ] = None,
+    inputs: Annotated[
+        str | None,
+        typer.Option(
+            help="Which test inputs become properties: the first ones as they come, random ones, or only"
+            " correct ones (classified correctly by the mean model: the bounds are then no accuracy)."
+        ),
+    ] = None,
+    properties: Annotated[
+        str | None,
+        typer.Option(
+            help="Number of inputs that become properties, or all.",
+            show_default="200; digits, heart-disease and tables: all",
+        ),
+    ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Radius of the input ball of each property (L-infinity).")
+        str | None,
+        typer.Option(
+            help="Radii of the balls around the inputs (L-infinity): 0.001,0.01; for tables: multiples of the"
+            " measurement errors.",
+            show_default="0.001,0.01,0.03; heart-disease and tables: 0,1,2",
+        ),
+    ] = None,
+    radius: Annotated[
+        str | None,
+        typer.Option(
+            help="Also find the largest radius of each input that is certified with these probabilities,"
+            " for example 0.5,0.95.",
+            show_default="none",
+        ),
+    ] = None,
+    softmax_margins: Annotated[
+        str | None,
+        typer.Option(
+            help="Also prove these logit margins, for example 1,2,4: how many decisions by mean softmax are"
+            " robust follows from them.",
+            show_default="none",
+        ),
+    ] = None,
+    confidence_draws: Annotated[
+        int | None, typer.Option(help="Models to draw for a confidence bound; 0 for none.")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Confidence of confidence bounds and of statements on new inputs.")
+    ] = None,
+    estimates: Annotated[
+        str | None,
+        typer.Option(help="Monte Carlo estimates: attack-survival,mc-ibp,aggregated-sampling."),
     ] = None,
     margin: Annotated[float | None, typer.Option(help="Logit margin by which the label must win.")] = None,
     gamma: Annotated[
@@ -80,98 +176,69 @@ def run(
     ] = None,
     device: Annotated[str | None, typer.Option(help="torch device, for example cpu or cuda.")] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Named settings: paper (scale 1e-5, paper-box events).")
+        str | None,
+        typer.Option(help="Named settings: paper (scale 1e-5, paper-box events).", show_default="none"),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML file, or the result.json of an earlier run; options override it."),
+        typer.Option(
+            help="TOML file, or the result.json of an earlier run; options override it.", show_default="none"
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Output folder.", show_default="runs/DATASET-CLIENTS-clients-seed-SEED"),
+    ] = None,
+    overwrite: Overwrite = False,
+    check: Check = False,
 ) -> None:
-    """Train clients, collect messages, certify the deployed model; a killed run resumes when repeated."""
+    """Train clients, collect messages and certify the deployed model; a killed run resumes when repeated."""
     options = {
         name: value
         for name, value in locals().items()
-        if value is not None and name not in ("preset", "config", "out", "overwrite")
+        if value is not None and name not in ("preset", "config", "out", "overwrite", "check")
     }
-    _run(options, preset, config, out, overwrite)
+    _run(options, preset, config, out, overwrite, check)
 
 
-@app.command()
-def certify(
-    messages: Annotated[Path, typer.Option(help="Folder of the clients' messages (*.safetensors).")],
-    config: Annotated[
-        Path, typer.Option(help="TOML file or result.json: data, network, rule, properties, events.")
-    ],
-    min_clients: Annotated[
-        int | None,
-        typer.Option(help="Accept at least this many sound messages; all by default."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run in the folder.")] = False,
-) -> None:
-    """Certify the model deployed from message files; no file is trusted."""
-    from rich.console import Console
-
-    from fedcert.app.config import load_config
-    from fedcert.app.output import carry_out
-    from fedcert.app.serve import Server
-    from fedcert_check.console import progress_bars
-
-    settings = load_config(config, {})
-    folder = out or Path("runs") / f"{settings.dataset}-{messages.absolute().name}-certified"
-    with progress_bars(Console(stderr=True)) as track:
-        server = Server.receive(settings, messages, min_clients, track)
-        for file, reason in server.accepted.refused.items():
-            _notify(f"refused: {file}: {reason}")
-        summary = carry_out(
-            lambda once: server.certify(track, once), folder, server.identity, overwrite, _notify
-        )
-    _show(summary, folder)
+app.command(cls=ResumableCommand)(certify)
 
 
 def _run(
-    options: dict[str, Any], preset: str | None, config_file: Path | None, out: Path | None, overwrite: bool
+    options: dict[str, Any],
+    preset: str | None,
+    config_file: Path | None,
+    out: Path | None,
+    overwrite: bool,
+    check: bool,
 ) -> None:
     from rich.console import Console
 
     from fedcert.app.config import load_config
-    from fedcert.app.output import carry_out, identity_of
+    from fedcert.app.data_settings import notices, table_settings
+    from fedcert.app.output import carry_out
+    from fedcert.app.reprove import independent_checker
     from fedcert.app.run import run as train_and_certify
-    from fedcert_check.console import progress_bars
+    from fedcert.app.summary import identity_of
+    from fedcert_check.console import progress
 
-    config = load_config(config_file, options, preset)
+    config = load_config(config_file, table_settings(options), preset)
+    for notice in notices(config.table):
+        say(notice)
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
-    with progress_bars(Console(stderr=True)) as track:
+    with progress(Console(stderr=True), PROGRAM) as track:
         summary = carry_out(
             lambda once: train_and_certify(config, track, once),
             folder,
             identity_of(config),
             overwrite,
-            _notify,
+            say,
+            independent_checker(track, say) if check else None,
         )
-    _show(summary, folder)
+    show(summary, folder, check)
 
 
-def _notify(text: str) -> None:
-    """A line for the user, beside the results."""
-    notify(PROGRAM, text)
-
-
-def _show(summary: Any, folder: Path) -> None:
-    """The table of a run, and where its report is."""
-    from rich.console import Console
-
-    from fedcert.app.console import summary_table
-    from fedcert_check.console import plain
-
-    console = Console()
-    console.print(summary_table(summary))
-    console.print(plain(f"report: {folder / 'report.html'}"), soft_wrap=True)
-
-
-@app.command()
+@app.command(cls=ResumableCommand)
 def grid(
     preset: Annotated[str, typer.Option(help="miniature, or a TOML file of your own.")] = "miniature",
     data_dir: grid_options.DataDir = None,
@@ -183,9 +250,9 @@ def grid(
     shard: grid_options.Shard = None,
     seeds: grid_options.Seeds = None,
     certificates: grid_options.KeepCertificates = False,
-    out: grid_options.Out = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="runs/PRESET")] = None,
 ) -> None:
-    """Run many federations, with tables and figures. A killed grid resumes; failed jobs are tried again."""
+    """Run many federations and write tables and figures; a repeated command resumes and retries failures."""
     from fedcert.app.grid.command import GridOptions, run_grid
     from fedcert.app.grid.preset import load_grid
 
@@ -195,12 +262,12 @@ def grid(
         _report([folder], folder, f"fedcert grid --preset {preset} --out {folder.name}")
 
     folder = out or Path("runs") / Path(preset).stem
-    code = run_grid(load_grid(preset), folder, chosen, write, "fedcert report", _notify)
+    code = run_grid(load_grid(preset), folder, chosen, write, "fedcert report", say)
     if code:
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(cls=Command)
 def report(folders: grid_options.Folders, out: grid_options.Out = None) -> None:
     """Write tables, figures and report.html from the results of grids, shards of grids, or runs."""
     given = " ".join(str(folder) for folder in folders)
@@ -214,11 +281,11 @@ def _report(folders: list[Path], out: Path, command: str) -> None:
     show_grid(write_report(folders, out, command), out)
 
 
-app.command()(check_command(PROGRAM))
+app.command(cls=Command)(check_command(PROGRAM))
 
 
 def main() -> None:
-    """Run the command line; an error that the user or the system can mend is one line and exit code 2."""
+    """Run the command line; an error in the input or the system prints one line and exits with code 2."""
     with one_line_errors(PROGRAM):
         app(prog_name=PROGRAM)
 

@@ -1,4 +1,4 @@
-"""The clients of a run: which examples each has, and what each learns from them."""
+"""The clients of a run: which examples each client has, and what it learns from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,17 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from fedcert.app.config import RunConfig, Scale
+from fedcert.app.config import RunConfig
 from fedcert.app.journal import Once, afresh
 from fedcert.app.parts import POSTERIOR, Posterior
+from fedcert.app.settings import Scale
 from fedcert.app.stopwatch import timed
 from fedcert.data import Split, load
 from fedcert.data.partition import dirichlet_partition
-from fedcert.laws import DiagonalGaussian
+from fedcert.errors import DataError, InvalidConfig
+from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.laws.registry import StatedLaw
+from fedcert.model.features import Feature
 from fedcert.model.network import Network, mlp
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
@@ -25,16 +29,30 @@ class Examples:
     """The examples that a run uses.
 
     Attributes:
-        train: what is split among the clients.
-        test: what properties are chosen from.
-        classes: K.
-        image_shape: how to draw an input.
+        train: the training examples, which are split among the clients.
+        test: the test examples, on which accuracy is measured.
+        pool: the examples that properties are chosen from as they come: the whole test set.
+        classes: K, the number of classes.
+        image_shape: rows and columns of an input drawn as an image; None for measurements.
+        features: which measurement each input coordinate is; None for images.
+        clients: the names of those whose examples these are; None where they are still to be shared out.
     """
 
     train: Split
     test: Split
+    pool: Split
     classes: int
-    image_shape: tuple[int, int]
+    image_shape: tuple[int, int] | None
+    features: tuple[Feature, ...] | None = None
+    clients: tuple[str, ...] | None = None
+
+    def names(self, count: int) -> list[str]:
+        """The names of so many clients.
+
+        Args:
+            count: how many there are.
+        """
+        return [f"client-{i}" for i in range(count)] if self.clients is None else list(self.clients)
 
 
 @dataclass(frozen=True)
@@ -42,8 +60,8 @@ class Federation:
     """The clients before they train.
 
     Attributes:
-        examples: those of the run.
-        shards: each client's share of those for training.
+        examples: the examples of the run.
+        shards: each client's share of the training examples.
         network: f_θ.
         initial: the parameters that all clients start from.
     """
@@ -68,44 +86,66 @@ def choose_examples(config: RunConfig, track: Tracker = silent) -> Examples:
     """The random subset of the data that a run uses.
 
     Args:
-        config: the data, and how many examples.
+        config: names the data set and the numbers of examples.
         track: shows progress.
     """
-    data = load(config.dataset, config.data_dir, track)
+    if config.table is None:
+        data = load(config.dataset, config.data_dir, track).numbered()
+    else:
+        data = config.table.dataset(config.seed).numbered()
     train, test = data.subset(config.train_examples, config.test_examples, stream(config.seed, "subset"))
-    return Examples(train, test, data.classes, data.image_shape)
+    if data.test is None:  # the examples that were set aside are the test set
+        test = test.numbered()
+    return Examples(
+        train, test, data.test or test, data.classes, data.image_shape, data.features, data.clients
+    )
 
 
 def form(config: RunConfig, examples: Examples) -> Federation:
     """The clients of a run with their examples, and the network that they will train.
 
     Args:
-        config: the clients and the network.
-        examples: those of the run.
+        config: describes the clients and the network.
+        examples: the examples of the run.
     """
-    partition = dirichlet_partition(
-        examples.train.label, config.clients, config.concentration, stream(config.seed, "partition")
-    )
     network = mlp(examples.train.x.shape[1], *config.hidden, examples.classes)
     initial = network.initialise(stream(config.seed, "initialisation"))
-    return Federation(examples, [examples.train[shard] for shard in partition], network, initial)
+    shards = [examples.train[shard] for shard in _partition(config, examples)]
+    return Federation(examples, shards, network, initial)
+
+
+def _partition(config: RunConfig, examples: Examples) -> list[Int64[Tensor, " m"]]:
+    """Which training examples each client has: as the data say, or shared out at random."""
+    if config.concentration is not None:
+        return dirichlet_partition(
+            examples.train.label, config.clients, config.concentration, stream(config.seed, "partition")
+        )
+    if examples.train.client is None or examples.clients is None:
+        raise InvalidConfig(f"concentration: {config.dataset} does not say whose its examples are")
+    if len(examples.clients) != config.clients:
+        raise InvalidConfig(f"clients: {config.clients}, but {config.dataset} has {len(examples.clients)}")
+    shards = [(examples.train.client == i).nonzero().squeeze(-1) for i in range(config.clients)]
+    for name, shard in zip(examples.names(config.clients), shards, strict=True):
+        if len(shard) == 0:
+            raise DataError(f"train-examples: none of {config.train_examples} are of the client {name}")
+    return shards
 
 
 def train_clients(
     config: RunConfig, federation: Federation, track: Tracker = silent, once: Once = afresh
 ) -> list[Posterior]:
-    """Each client's posterior, trained from one shared initialisation, at the scale that it learns.
+    """Each client's posterior, trained from one shared initialisation, at its learned scale.
 
     Args:
-        config: the training protocol.
+        config: holds the training protocol.
         federation: the clients.
         track: shows progress.
-        once: makes each posterior, or finds it made.
+        once: makes each posterior, or reads it back if it was made before.
     """
 
     def train(i: int) -> Posterior:
         shard, generator = federation.shards[i], stream(config.seed, "training", i)
-        learn = partial(config.training, federation.network, shard.x.float(), shard.label)
+        learn = partial(config.trainer, federation.network, shard.x.float(), shard.label)
         return Posterior(*timed(partial(learn, federation.initial, generator)))
 
     clients = range(len(federation.shards))
@@ -115,6 +155,31 @@ def train_clients(
     ]
 
 
-def scaled(law: DiagonalGaussian, scale: Scale) -> DiagonalGaussian:
-    """The law at the scale that a run asks for."""
-    return law if scale == "learned" else law.with_scale(scale)
+def scaled(law: StatedLaw, scale: Scale) -> StatedLaw:
+    """The law at the scale that the configuration of a run sets; of a mixture, each component.
+
+    Args:
+        law: of a client.
+        scale: one deviation for all parameters, or "learned".
+    """
+    if scale == "learned":
+        return law
+    components = tuple(own.with_scale(scale) for own in law.components if isinstance(own, DiagonalGaussian))
+    if isinstance(law, GaussianMixture):
+        return GaussianMixture(components, law.weights)
+    return components[0]
+
+
+def untrained(config: RunConfig, federation: Federation) -> list[StatedLaw]:
+    """Laws of the kind that training will make, before anything has been learned.
+
+    Args:
+        config: of the run.
+        federation: the clients.
+    """
+    loc = federation.initial.double()
+    law = DiagonalGaussian(loc, torch.full_like(loc, config.shared_prior or 1.0))
+    if config.posterior != "ensemble":
+        return [law] * len(federation.shards)
+    weights = torch.ones(config.members, dtype=torch.float64)
+    return [GaussianMixture((law,) * config.members, weights)] * len(federation.shards)

@@ -3,6 +3,7 @@
 import reprlib
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,68 +23,57 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from fedcert.app.data_settings import disagreement, fitted
 from fedcert.app.jsonfile import read_json
+from fedcert.app.settings import (
+    EstimateName,
+    EventsName,
+    Members,
+    Natural,
+    Positive,
+    PosteriorName,
+    Rate,
+    RuleName,
+    Scale,
+    Share,
+    Weight,
+    distinct,
+    read_events,
+    read_scale,
+    read_weights,
+    several,
+    split,
+)
+from fedcert.app.spelling import require_known, underscored
 from fedcert.certificate import Kind
+from fedcert.data import Table
 from fedcert.errors import InvalidConfig, UnreadableFile
-from fedcert.families.registry import family_named
-from fedcert.rules import rule_names
 from fedcert.rules.builders import WeightsName
 from fedcert.training.bayes_by_backprop import BayesByBackprop
-from fedcert.wire.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE, MIN_WEIGHT
+from fedcert.training.ensemble import Ensemble
+from fedcert.training.laplace import Laplace
+from fedcert.training.protocol import Trainer
 
-DIGITS_EPOCHS = 50
-Scale = float | Literal["learned"]
-Natural = Annotated[int, Field(ge=0, le=2**53)]  # a count that is exact as a float, too
-Positive = Annotated[int, Field(ge=1, le=2**53)]
-PRESETS: dict[str, dict[str, Any]] = {"paper": {"scale": 1e-5, "events": ("paper-box",)}}
-"""Settings under a name: the paper fixes the posterior scale and knows one family of events."""
+MNIST_PROPERTIES = 200  # default number of inputs that become properties, except for small test sets: all
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {
+        "scale": 1e-5,
+        "test_examples": 2_000,
+        "events": ("paper-box",),
+        "claims": ("local", "transported", "direct"),
+        "compare": ("fedavg", "pog"),
+        "inputs": "correct",
+        "properties": 50,
+        "epsilon": (1e-3,),
+        "confidence_draws": 0,
+        "estimates": ("mc-ibp", "attack-survival", "aggregated-sampling"),
+    }
+}
+"""Named settings: the paper fixes the posterior scale, has one family of events and one radius, and asks only
+about inputs that the mean model classifies correctly."""
 
-
-def _split(value: object) -> object:
-    """Commas separate the items of a list given as text."""
-    return [item for item in value.split(",") if item] if isinstance(value, str) else value
-
-
-def _weights(value: object) -> object:
-    """The name of a weighting, or numbers separated by commas."""
-    return value if value in ("uniform", "size") else _split(value)
-
-
-def _scale(value: object) -> object:
-    """A posterior scale is a positive number or the word 'learned'."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = 0.0
-    if value != "learned" and not MIN_SCALE <= number <= MAX_MAGNITUDE:
-        raise ValueError(f"a posterior scale is a number in [{MIN_SCALE}, {MAX_MAGNITUDE}] or 'learned'")
-    return value if value == "learned" else number
-
-
-def _coefficient(value: float) -> float:
-    """A weight or a rate with which no rule over- or underflows (`limits.py`)."""
-    if value != 0 and not MIN_WEIGHT <= abs(value) <= MAX_WEIGHT:
-        raise ValueError(f"0, or between {MIN_WEIGHT} and {MAX_WEIGHT} in absolute value")
-    return value
-
-
-def _family(value: str) -> str:
-    """The name of a known family of events."""
-    return family_named(value).name
-
-
-EventsName = Annotated[str, AfterValidator(_family)]
-
-
-def _known_rule(name: str) -> str:
-    """The name of a registered rule."""
-    if name not in rule_names():
-        raise ValueError(f"known are {', '.join(rule_names())}")
-    return name
-
-
-Weight = Annotated[FiniteFloat, AfterValidator(_coefficient)]
-Rate = Annotated[NonNegativeFloat, AfterValidator(_coefficient)]
+TRAINERS = {"training": BayesByBackprop, "laplace": Laplace}
+"""The tables of settings that a trainer has to itself."""
 
 
 class RunConfig(BaseModel):
@@ -91,33 +81,43 @@ class RunConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    dataset: Literal["digits", "mnist", "fashion-mnist"] = "digits"
+    dataset: str = "digits"
     data_dir: Path | None = None
+    table: Table | None = None
     train_examples: Positive = 12_000
-    test_examples: Positive = 2_000
+    test_examples: Positive = 10_000
     clients: Positive = 3
-    concentration: PositiveFloat = 10.0
-    hidden: Annotated[tuple[Positive, ...], BeforeValidator(_split)] = (64,)
+    concentration: PositiveFloat | None = 10.0
+    hidden: Annotated[tuple[Positive, ...], BeforeValidator(split)] = (64,)
+    posterior: PosteriorName = "bbb"
     training: BayesByBackprop = BayesByBackprop()
-    scale: Annotated[Scale, BeforeValidator(_scale)] = "learned"
-    rule: Annotated[str, AfterValidator(_known_rule)] = "fedavg"
-    weights: Annotated[WeightsName | tuple[Weight, ...], BeforeValidator(_weights)] = "uniform"
+    laplace: Laplace = Laplace()
+    members: Members = 3
+    scale: Annotated[Scale, BeforeValidator(read_scale)] = "learned"
+    rule: RuleName = "fedavg"
+    weights: Annotated[WeightsName | tuple[Weight, ...], BeforeValidator(read_weights)] = "uniform"
     trim: Natural = 1
     server_rate: Rate = 1.0
-    events: Annotated[tuple[EventsName, ...], BeforeValidator(_split), Field(min_length=1)] = (
-        "paper-box",
-        "box",
+    prior_scale: PositiveFloat | None = None
+    compare: Annotated[tuple[RuleName, ...], BeforeValidator(split)] = ()
+    events: Annotated[tuple[EventsName, ...], BeforeValidator(read_events), Field(min_length=1)] = (
         "projected",
     )
-    claims: Annotated[tuple[Kind, ...], BeforeValidator(_split), Field(min_length=1)] = (
-        "local",
+    claims: Annotated[tuple[Kind, ...], BeforeValidator(split), Field(min_length=1)] = (
         "transported",
         "direct",
     )
-    properties: Positive = 50
-    epsilon: NonNegativeFloat = 1e-3
+    inputs: Literal["first", "random", "correct"] = "first"
+    properties: Positive | Literal["all"] = MNIST_PROPERTIES
+    epsilon: Annotated[
+        tuple[NonNegativeFloat, ...],
+        BeforeValidator(several),
+        AfterValidator(distinct),
+        Field(min_length=1),
+    ] = (0.001, 0.01, 0.03)
+    radius: Annotated[tuple[Share, ...], BeforeValidator(several), AfterValidator(distinct)] = ()
     margin: FiniteFloat = 0.0
-    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(_split), Field(min_length=1)] = (
+    gamma: Annotated[tuple[PositiveFloat, ...], BeforeValidator(split), Field(min_length=1)] = (
         3.0,
         4.0,
         5.0,
@@ -128,6 +128,12 @@ class RunConfig(BaseModel):
     cells: Positive = 8
     budget: Positive = 20_000
     screen: bool = True
+    softmax_margins: Annotated[
+        tuple[FiniteFloat, ...], BeforeValidator(several), AfterValidator(distinct)
+    ] = ()
+    confidence_draws: Natural = 0
+    confidence: Share = 0.95
+    estimates: Annotated[tuple[EstimateName, ...], BeforeValidator(split)] = ("attack-survival",)
     mc_samples: Positive = 300
     attack_samples: Positive = 300
     aggregate_samples: Positive = 3_000
@@ -136,13 +142,31 @@ class RunConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _train_small_data_longer(cls, values: Any) -> Any:
-        """Digits has a tenth of the paper's examples: ten times the epochs, unless told otherwise."""
-        if isinstance(values, dict) and values.get("dataset", "digits") == "digits":
-            training = values.get("training", {})
-            if isinstance(training, dict):
-                return values | {"training": {"epochs": DIGITS_EPOCHS} | training}
-        return values
+    def _fit_to_data(cls, values: Any) -> Any:
+        return fitted(values) if isinstance(values, dict) else values
+
+    @model_validator(mode="after")
+    def _agrees_with_data(self) -> "RunConfig":
+        if self.inputs == "correct" and self.properties == "all":
+            raise ValueError("properties: with inputs = correct, give their number")
+        wrong = disagreement(self.dataset, self.table, self.clients, self.concentration)
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    @property
+    def shared_prior(self) -> float | None:
+        """σ_0 of the prior N(0, σ_0² I) that all clients trained with, if it is known."""
+        if self.prior_scale is not None:
+            return self.prior_scale
+        return self.training.prior_scale if self.posterior == "bbb" else self.laplace.prior_scale
+
+    @property
+    def trainer(self) -> Trainer:
+        """What makes a client's posterior."""
+        if self.posterior == "bbb":
+            return self.training
+        return self.laplace if self.posterior == "laplace" else Ensemble(self.laplace, self.members)
 
     @field_validator("device")
     @classmethod
@@ -155,56 +179,62 @@ class RunConfig(BaseModel):
 
 
 PLACE_SETTINGS = {"data_dir", "device"}
-"""Settings that say where a run is made, and do not make it another run."""
+"""Settings that say where a run is made; they are not part of its identity."""
 TRAINING_SETTINGS = {
     "dataset",
+    "table",
     "train_examples",
     "test_examples",
     "clients",
     "concentration",
     "hidden",
+    "posterior",
     "training",
+    "laplace",
+    "members",
     "seed",
 }
 """Settings that determine the clients' posteriors."""
 
 
 def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None = None) -> RunConfig:
-    """The configuration in a file, over that of a preset, with options overriding both.
+    """The configuration from a preset, a file and options; the file overrides the preset, options both.
 
     Args:
-        path: a TOML file, or a result.json whose run is to be repeated; None for the defaults.
+        path: a TOML file, or the result.json of a run to repeat; None for no file.
         overrides: the values given as options.
-        preset: the name of a preset.
+        preset: the name of a preset; None for no preset.
     """
     if preset is not None and preset not in PRESETS:
-        raise InvalidConfig(f"preset: known are {', '.join(PRESETS)} (given {preset!r})")
+        raise InvalidConfig(f"preset: must be one of {', '.join(PRESETS)} (given {preset!r})")
     read = {} if path is None else _read(path)
     origin = dict.fromkeys(read.keys() - overrides.keys(), f"{path}: ")
     return make_config(PRESETS.get(preset or "", {}) | read | overrides, origin)
 
 
 def make_config(values: dict[str, Any], origin: Mapping[str, str] | None = None) -> RunConfig:
-    """The configuration with these settings; what is wrong is named.
+    """The configuration with these settings; raises `InvalidConfig`, which names each wrong setting.
 
     Args:
         values: settings by name.
-        origin: what to say before the names of settings that come from a file.
+        origin: a prefix for the name of each setting that comes from a file.
     """
     origin = origin or {}
     try:
         return RunConfig.model_validate(values)
     except ValidationError as error:
-        problems = [origin.get(str(p["loc"][0]), "") + complaint(p, depth=2) for p in error.errors()]
+        problems = [
+            origin.get(str(next(iter(p["loc"]), "")), "") + complaint(p, depth=2) for p in error.errors()
+        ]
         raise InvalidConfig("; ".join(problems)) from error
 
 
 def complaint(problem: ErrorDetails, depth: int) -> str:
-    """Where something is wrong, and what, in one line of moderate length.
+    """What is wrong and where, in one line of moderate length.
 
     Args:
-        problem: what pydantic found.
-        depth: of names that say where; deeper ones tell the members of a union apart.
+        problem: an error that pydantic found.
+        depth: the number of names in the location to show; deeper ones tell the members of a union apart.
     """
     names = [str(name) if str(name).isprintable() else ascii(name) for name in problem["loc"][:depth]]
     place = f"{'.'.join(name[:80] for name in names)}: " if names else ""
@@ -225,12 +255,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidConfig(f"{path}: not a readable configuration ({error})") from error
     if not isinstance(values, dict) or not isinstance(values.get("config"), dict):
         raise InvalidConfig(f"{path}: no table of settings; give a TOML file or the result.json of a run")
+    try:
+        require_known(values["config"], setting_names())
+    except InvalidConfig as error:
+        raise InvalidConfig(f"{path}: {error}") from error
     return underscored(values["config"])
 
 
-def underscored(table: dict[str, Any]) -> dict[str, Any]:
-    """The table with its keys as Python names, at every level."""
-    return {
-        key.replace("-", "_"): underscored(value) if isinstance(value, dict) else value
-        for key, value in table.items()
-    }
+def setting_names() -> dict[str, tuple[str, ...]]:
+    """The names of all settings, each with the names inside it if it is a table."""
+    tables = {**TRAINERS, "table": Table}
+    inside = {name: tuple(field.name for field in fields(own)) for name, own in tables.items()}
+    return {name: inside.get(name, ()) for name in RunConfig.model_fields}

@@ -1,4 +1,4 @@
-"""What a run or a grid shows in the terminal: its table of certificates."""
+"""The tables of certificates that a run or a grid prints in the terminal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,75 +6,76 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from fedcert.app.records import Summary
 from fedcert.app.report import table as data
 from fedcert.app.report.formats import shown
+from fedcert.app.report.run_content import headline
 from fedcert.app.report.runs import FinishedRun, merged
 from fedcert.app.report.tables import means
-from fedcert.app.report.words import hidden, participants
-from fedcert.app.result import Summary
+from fedcert.app.reprove import all_reproved
+from fedcert.app.run_table import CERTIFIED, further_lines, run_rows
 from fedcert_check.console import plain
-from fedcert_check.percent import bounds
+from fedcert_check.narrow import FittedTable
 
 
-def terminal(table: data.Table) -> Table:
+def terminal(table: data.Table, keys: int) -> FittedTable:
     """A table as a terminal shows it.
 
     Args:
-        table: the table.
+        table: the table to show.
+        keys: the number of columns, from the left, that name a row.
     """
     drawn = Table(title=table.title, caption=table.caption, padding=(0, 1, 0, 0))  # fits 80 columns
     for column, number in zip(table.columns, table.numeric, strict=True):
         drawn.add_column(column.name, justify="right" if number else "left", no_wrap=True)
     for row in table.rows:
         drawn.add_row(*map(shown, row, table.columns))
-    return drawn
+    return FittedTable(drawn, keys)
 
 
-def summary_table(summary: Summary) -> Table:
-    """The certificates of a run, beside accuracy and MC–IBP.
+def summary_table(summary: Summary) -> FittedTable:
+    """The certificates of a run at every radius, beside accuracy and estimates.
 
     Args:
         summary: the content of result.json.
     """
-    config, run = summary["config"], FinishedRun(summary, ())
-    title = (
-        f"{config['dataset']}, {participants(summary)}, hidden {hidden(config)},"
-        f" scale {config['scale']}, {config['properties']} properties"
-    )
-    caption = (
-        "certified: proven bounds [L, U], or L alone, mean over properties\n"
-        f"MC–IBP, attack survival: estimates in %; accuracy {100 * summary['accuracy']:.1f} %"
-    )
-    names = ("claim", "rule", "events", "certified, %", "MC–IBP", "attack", "s")
-    rows: list[list[data.Value]] = []
-    for claim, row in run.claims.items():
-        rule = row["rule"] if row["claim"] != "local" else ""  # local speaks of no deployed model
-        seconds = f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}"
-        rows.append([
-            *claim,
-            data.Item(bounds(row["lower"], row["upper"]), row["lower"]),
-            data.percent(run.estimate("mc-ibp").get(rule)),
-            data.percent(run.estimate("attack-survival").get(rule)),
-            data.Item(seconds, row["seconds"]),
-        ])
-    return terminal(data.Table("summary", title, caption, [*map(data.Column, names)], rows))
+    table = run_rows(summary)
+    return terminal(table, [column.name for column in table.columns].index(CERTIFIED))
 
 
-def grid_table(runs: Sequence[FinishedRun]) -> Table:
-    """What is proven of the deployed models at each scale, mean over the runs of a grid.
+def show_run(summary: Summary, folder: Path, console: Console) -> None:
+    """Print what a run proves: the sentence that a user came for, the table, and the path of the report.
 
     Args:
-        runs: of the grid.
+        summary: the content of result.json.
+        folder: the run's folder.
+        console: where to.
     """
-    return terminal(means(merged(runs)))
+    for sentence in headline(summary):
+        console.print(plain(sentence))
+    console.print(summary_table(summary))
+    for line in further_lines(summary):
+        console.print(plain(line))
+    console.print(plain(f"report: {folder / 'report.html'}"), soft_wrap=True)
+    if not all_reproved(summary):
+        console.print(plain(f"not re-proved yet: fedcert check {folder}"), soft_wrap=True)
+
+
+def grid_table(runs: Sequence[FinishedRun]) -> FittedTable:
+    """What is proven of the deployed models at each scale, averaged over the runs of a grid.
+
+    Args:
+        runs: the runs of the grid.
+    """
+    return terminal(means(merged(runs)), keys=2)
 
 
 def show_grid(runs: Sequence[FinishedRun], out: Path) -> None:
-    """Print what is proven on the whole, and where the report is.
+    """Print the means over a grid, and the path of its report.
 
     Args:
-        runs: of a grid.
-        out: where its report was written.
+        runs: the runs of the grid.
+        out: the folder that its report was written to.
     """
     console = Console()
     console.print(grid_table(runs))

@@ -1,8 +1,8 @@
 """The folder of a run while it is being made: a killed run resumes where it stopped.
 
 A run is made in RUN/unfinished, where each part is written once, as soon as it is known. When all parts
-are there the folder is renamed to RUN/complete, which decides that the run is done, and the parts are
-moved into RUN, result.json last. Every step can be repeated, so it does not matter where one is killed.
+are there, the folder is renamed to RUN/complete, which marks the run as done, and the parts are moved
+into RUN, result.json last. Every step can be repeated, so the process may be killed at any point.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from fedcert.wire import atomic
 UNFINISHED, COMPLETE = "unfinished", "complete"
 IDENTITY, RESULT = "config.json", "result.json"
 PROPERTIES = "properties.json"
-PARTS = ("messages", "certificates", "properties.csv", PROPERTIES, "report.html", RESULT)
+PARTS = ("messages", "certificates", "confidence", "properties.csv", PROPERTIES, "report.html", RESULT)
 """What a run leaves behind."""
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class Format(Generic[T]):
 
     Attributes:
         save: writes a part to a path.
-        load: reads it.
+        load: reads a part from a path.
     """
 
     save: Callable[[T, Path], None]
@@ -43,28 +43,28 @@ class Format(Generic[T]):
 
 @runtime_checkable
 class Once(Protocol):
-    """Makes a part of a run, or finds it made."""
+    """Makes a part of a run, or reads it back if it was made before."""
 
     def __call__(self, name: str, make: Callable[[], T], form: Format[T]) -> T:
-        """The part of this name."""
+        """The part with this name."""
         ...
 
 
 def afresh(name: str, make: Callable[[], T], form: Format[T]) -> T:
-    """Makes every part, keeps none."""
+    """Make the part, without writing it to a file."""
     return make()
 
 
 def find_or_make(path: Path, make: Callable[[], T], form: Format[T]) -> T:
-    """A part: read where it is there and sound, else made and written.
+    """The part at a path: read if the file exists and is sound, otherwise made and written.
 
     Args:
-        path: where it belongs.
-        make: makes it; the same every time.
-        form: how it is written and read.
+        path: the part's file.
+        make: makes the part; the same every time.
+        form: how the part is written and read.
     """
     if path.exists():
-        with suppress(FedcertError):  # what cannot be read is made again
+        with suppress(FedcertError):  # a file that cannot be read is made again
             return form.load(path)
     part = make()
     form.save(part, path)
@@ -72,11 +72,11 @@ def find_or_make(path: Path, make: Callable[[], T], form: Format[T]) -> T:
 
 
 class Journal:
-    """RUN/unfinished, open to one process at a time; a context, in which the parts are made.
+    """RUN/unfinished, open to one process at a time; a context manager, inside which the parts are made.
 
     Attributes:
-        folder: where parts are written.
-        resumed: whether an earlier process has begun the run.
+        folder: the folder that parts are written to.
+        resumed: whether an earlier process began the run.
     """
 
     def __init__(self, run: Path, identity: dict[str, Any], overwrite: bool = False) -> None:
@@ -85,12 +85,15 @@ class Journal:
         Args:
             run: the run's folder.
             identity: what determines the numbers of the run; a part of its result.json.
-            overwrite: whether an unfinished run of another identity is given up.
+            overwrite: whether an unfinished run of another identity may be discarded.
         """
         self.folder = run / UNFINISHED
         self._made = [place for place in (run, *run.absolute().parents) if not place.exists()]
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self.folder, os.O_RDONLY)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.folder, os.O_RDONLY)
+        except OSError as error:
+            raise atomic.cannot_write(self.folder, error) from error
         try:
             self.resumed = self._claim(identity, overwrite)
         except BaseException:
@@ -98,13 +101,13 @@ class Journal:
             raise
 
     def _claim(self, identity: dict[str, Any], overwrite: bool) -> bool:
-        """Make the folder this process's own; whether there is a run to resume."""
+        """Claim the folder for this process; returns whether there is a run to resume."""
         run = self.folder.parent
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock of a killed process is free
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # freed when its process is killed
         except OSError as error:
             raise OutputExists(
-                f"{run}: another fedcert is at work there: wait, or choose another --out"
+                f"{run}: another fedcert process is using this folder: wait, or choose another --out"
             ) from error
         held = _read(self.folder / IDENTITY)
         if held not in (None, identity) and not overwrite:
@@ -127,39 +130,40 @@ class Journal:
         os.close(self._lock)
 
     def once(self, name: str, make: Callable[[], T], form: Format[T]) -> T:
-        """The part of this name: read where it is there and sound, else made and written.
+        """The part with this name: read if its file exists and is sound, otherwise made and written.
 
         Args:
-            name: a path below the folder.
+            name: the part's path, relative to the folder.
             make: makes the part; the same every time.
-            form: how it is written and read.
+            form: how the part is written and read.
         """
         return find_or_make(self.folder / name, make, form)
 
     def complete(self) -> None:
-        """Declare that all parts are there, and move them into the run's folder."""
+        """Mark the run as complete, and move its parts into the run's folder."""
         self.folder.rename(self.folder.with_name(COMPLETE))
         atomic.sync_folder(self.folder.parent)
         publish(self.folder.parent)
 
     def discard(self) -> None:
-        """Leave nothing behind that was not there before."""
+        """Remove everything that this journal created."""
         remove(self.folder)
         for place in self._made:
-            with suppress(OSError):  # somebody else's file is in it
+            with suppress(OSError):  # it holds files that are not ours
                 place.rmdir()
 
 
 def publish(run: Path) -> bool:
-    """Move the parts of a complete run into its folder, over an earlier run; whether there was one.
+    """Move the parts of a complete run into its folder, replacing an earlier run.
 
-    A part is either still in RUN/complete or already in its place, so this can be repeated at will.
+    Each part is either still in RUN/complete or already in its place, so this can be repeated at will.
+    Returns whether there was a complete run.
     """
     complete = run / COMPLETE
     if not complete.is_dir():
         return False
     if (complete / RESULT).exists():
-        (run / RESULT).unlink(missing_ok=True)  # a folder with a result.json holds one whole run
+        (run / RESULT).unlink(missing_ok=True)  # a folder with a result.json holds one complete run
     for name in PARTS:
         if (complete / name).exists():
             remove(run / name)
@@ -170,7 +174,7 @@ def publish(run: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
+    """Remove a file or a folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -178,7 +182,7 @@ def remove(path: Path) -> None:
 
 
 def _read(path: Path) -> object:
-    """The content of a JSON file; None where there is none."""
+    """The content of a JSON file; None if it cannot be read."""
     try:
         return read_json(path)
     except UnreadableFile:

@@ -4,85 +4,97 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from fedcert.app.claims import Rules, certify, chosen_families, deployed_by, sample
-from fedcert.app.clients import Federation, choose_examples, form, scaled, train_clients
+from fedcert.app.accuracy import accuracy_by_client, mean_accuracy
+from fedcert.app.claims import Rules, chosen_families, deployed_by, require_claims
+from fedcert.app.clients import Examples, Federation, choose_examples, form, scaled, train_clients, untrained
 from fedcert.app.config import RunConfig
-from fedcert.app.journal import Format, Once, afresh
-from fedcert.app.parts import (
-    ESTIMATE,
-    MESSAGE,
-    CertificateFile,
-    Posterior,
-)
-from fedcert.app.stopwatch import Stopwatch, timed
-from fedcert.certificate import Certificate, Estimate
-from fedcert.data import Split
+from fedcert.app.inputs import Inputs, choose_inputs, count_of
+from fedcert.app.journal import Once, afresh
+from fedcert.app.mean_models import mean_models
+from fedcert.app.parts import MESSAGE, CertificateFiles, Posterior
+from fedcert.app.proofs import Drawn, Proofs, Proven, ProvenRadii
+from fedcert.app.stopwatch import Stopwatch
+from fedcert.certificate import Estimate
 from fedcert.families.cells import Cells
+from fedcert.families.problem import Problem
 from fedcert.families.protocol import CellFamily
-from fedcert.laws import diagonal_components
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.network import Network
-from fedcert.model.properties import correctly_classified, linf_robustness
+from fedcert.model.robustness import Origin
 from fedcert.progress import Tracker, silent
 from fedcert.rules import RuleContext, build_rule
 from fedcert.verify import Safe
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.verify.interval import IntervalVerifier
-from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.message import Message
-
-COMPARED: tuple[str, ...] = ("fedavg", "pog")  # direct claims and MC–IBP are made for both
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """All that a run found out.
+    """Everything that a run produces.
 
     Attributes:
-        config: what was run.
+        config: the configuration of the run.
         accuracy: test accuracy of the posterior-mean model that each rule deploys.
-        certificates: the proven bounds, each with the seconds it took.
-        estimates: the Monte Carlo diagnostics.
+        inputs: the test inputs of the properties.
+        accuracy_on_inputs: accuracy of the posterior-mean model of the deployed rule on these inputs.
+        accuracy_by_client: where the data say whose each test example is, name, number of test examples and
+            accuracy of that model on them.
+        proven: the proven bounds at every radius.
+        proven_at_margins: proven bounds for other margins, from which softmax decisions follow.
+        radii: the certified radius of each input, for each threshold.
+        drawn: the confidence bounds.
+        estimates: the Monte Carlo diagnostics, each with its radius.
         timings: seconds for each stage, in the process that finished the run; training by whoever trained.
-        messages: what the clients sent.
-        inputs: the test inputs and labels of the properties.
-        image_shape: how to draw an input.
-        attacked: for which properties an attack breaks the posterior-mean model of the deployed rule.
-        histograms: how many examples of each class each client holds; None where only they know.
+        messages: the messages that the clients sent.
+        examples: the examples of the run.
+        attacked: for each radius, for which properties an attack breaks the posterior-mean model of the
+            deployed rule.
+        histograms: how many examples of each class each client holds; None if only the clients know.
         refused: message files that were refused, with the reasons.
     """
 
     config: RunConfig
     accuracy: dict[str, float]
-    certificates: list[tuple[Certificate, float]]
-    estimates: list[Estimate]
+    inputs: Inputs
+    accuracy_on_inputs: float
+    accuracy_by_client: list[tuple[str, int, float]]
+    proven: list[Proven]
+    proven_at_margins: list[Proven]
+    radii: list[ProvenRadii]
+    drawn: list[Drawn]
+    estimates: list[tuple[float, Estimate]]
     timings: dict[str, float]
     messages: list[Message]
-    inputs: Split
-    image_shape: tuple[int, int]
-    attacked: Bool[Tensor, "P"]
+    examples: Examples
+    attacked: dict[float, Bool[Tensor, "P"]]
     histograms: Int64[Tensor, "clients K"] | None
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Posed:
-    """What is to be certified for given posteriors.
+    """The question to be certified for given posteriors.
 
     Attributes:
-        rules: the deployed rule and those that it is compared with.
+        network: f_θ.
+        rules: the deployed rule and the rules that it is compared with.
         accuracy: test accuracy of the posterior-mean model that each rule deploys.
-        inputs: the test inputs and labels of the properties.
-        safe: the network, the properties and the paper's verifier.
+        inputs: the test inputs of the properties.
+        accuracy_on_inputs: accuracy of the posterior-mean model of the deployed rule on these inputs.
+        accuracy_by_client: name, number of test examples and accuracy of that model on them.
     """
 
+    network: Network
     rules: Rules
     accuracy: dict[str, float]
-    inputs: Split
-    safe: Safe
+    inputs: Inputs
+    accuracy_on_inputs: float
+    accuracy_by_client: list[tuple[str, int, float]]
 
 
 def run(config: RunConfig, track: Tracker = silent, once: Once = afresh) -> RunResult:
@@ -91,13 +103,28 @@ def run(config: RunConfig, track: Tracker = silent, once: Once = afresh) -> RunR
     Args:
         config: what to run; the same configuration gives the same numbers.
         track: shows progress.
-        once: makes each part of the run, or finds it made by a process that was killed.
+        once: makes each part of the run, or reads it back if a process that was killed had made it.
     """
     watch = Stopwatch()
     with watch.stage("data"):
         federation = form(config, choose_examples(config, track))
+        require_provable(config, federation)
     posteriors = train_clients(config, federation, track, once)
     return certify_clients(config, federation, posteriors, watch, track, once)
+
+
+def require_provable(config: RunConfig, federation: Federation) -> None:
+    """Refuse, before hours of training, a run that cannot end: what it asks for is known from the start.
+
+    Args:
+        config: what to run.
+        federation: the clients before they train.
+    """
+    count_of(config, federation.examples)
+    pool, laws = federation.examples.pool, untrained(config, federation)
+    rule = make_rules(config, laws, federation.sizes, federation.initial)[config.rule]
+    asked = Inputs(pool[torch.tensor([0])], Origin()).robust_within(0.0, 0.0, federation.network.outputs)
+    require_claims(config, Problem(federation.network, asked, tuple(laws), rule))
 
 
 def certify_clients(
@@ -114,19 +141,21 @@ def certify_clients(
         config: what to run.
         federation: the clients.
         posteriors: what they have learned.
-        watch: takes the time.
+        watch: measures the time per stage.
         track: shows progress.
-        once: makes each part, or finds it made.
+        once: makes each part, or reads it back if it was made before.
     """
     watch.seconds["training"] = sum(posterior.seconds for posterior in posteriors)
     with watch.stage("properties"):
         laws = [scaled(posterior.law, config.scale).to(config.device) for posterior in posteriors]
-        test = federation.examples.test
-        posed = pose(config, federation.network, laws, federation.sizes, federation.initial, test)
+        posed = pose(
+            config, federation.network, laws, federation.sizes, federation.initial, federation.examples
+        )
     with watch.stage("messages"):
-        messages = send_messages(config, laws, federation.sizes, posed.safe, track, once)
-    shape = federation.examples.image_shape
-    return conclude(config, shape, messages, posed, watch, track, once, federation.histograms)
+        names = federation.examples.names(len(laws))
+        messages = send_messages(config, laws, federation.sizes, names, posed, track, once)
+    examples = federation.examples
+    return conclude(config, examples, messages, posed, watch, track, once, federation.histograms)
 
 
 def make_rules(
@@ -135,33 +164,15 @@ def make_rules(
     sizes: Sequence[int],
     initial: Float[Tensor, "n_w"],
 ) -> Rules:
-    """The deployed rule, and the two that are always compared; explicit weights are the deployed rule's."""
+    """The deployed rule and those compared with it; explicit weights apply to the deployed rule."""
     rules: Rules = {}
-    gaussians = [diagonal_components(law)[0] for law in laws]
-    for name in dict.fromkeys((config.rule, *COMPARED)):
+    for name in dict.fromkeys((config.rule, *config.compare)):
         own = name == config.rule or isinstance(config.weights, str)
         weights = config.weights if own else "uniform"
-        context = RuleContext(gaussians, sizes, weights, config.trim, initial.double(), config.server_rate)
+        start, rate = initial.double(), config.server_rate
+        context = RuleContext(laws, sizes, weights, config.trim, start, rate, config.shared_prior)
         rules[name] = build_rule(name, context)
     return rules
-
-
-def evaluate(
-    config: RunConfig,
-    network: Network,
-    rules: Rules,
-    laws: Sequence[StatedLaw],
-    test: Split,
-) -> tuple[dict[str, float], Split]:
-    """Accuracy of the posterior-mean model of each rule, and the inputs that become properties."""
-    test = test.to(config.device)
-    means = {name: rule([law.loc for law in laws]) for name, rule in rules.items()}
-    accuracy = {
-        name: (network(mean, test.x).argmax(-1) == test.label).double().mean().item()
-        for name, mean in means.items()
-    }
-    chosen = correctly_classified(network, means[config.rule], test.x, test.label, config.properties)
-    return accuracy, test[chosen]
 
 
 def pose(
@@ -170,48 +181,59 @@ def pose(
     laws: Sequence[StatedLaw],
     sizes: Sequence[int],
     initial: Float[Tensor, "n_w"],
-    test: Split,
+    examples: Examples,
 ) -> Posed:
-    """The rules for these posteriors, and the properties of the model that is deployed.
+    """The rules for these posteriors, how accurate their models are, and the inputs of the properties.
 
     Args:
-        config: the rule and the properties.
+        config: says which rule is deployed and which inputs become properties.
         network: f_θ.
         laws: the clients' posteriors.
-        sizes: their numbers of examples.
+        sizes: the clients' numbers of examples.
         initial: the parameters that all clients started from.
-        test: what properties are chosen from.
+        examples: the test examples.
     """
     rules = make_rules(config, laws, sizes, initial)
-    accuracy, inputs = evaluate(config, network, rules, laws, test)
-    properties = linf_robustness(inputs.x, inputs.label, config.epsilon, config.margin, network.outputs)
-    return Posed(rules, accuracy, inputs, Safe(network, properties, IntervalVerifier()))
+    means = {name: mean_models(rule, laws) for name, rule in rules.items()}
+    accuracy = {name: mean_accuracy(network, own, examples.test) for name, own in means.items()}
+    inputs = choose_inputs(config, examples, network, means[config.rule].likeliest)
+    on_inputs = mean_accuracy(network, means[config.rule], inputs.examples)
+    by_client = accuracy_by_client(network, means[config.rule], examples)
+    return Posed(network, rules, accuracy, inputs, on_inputs, by_client)
 
 
 def send_messages(
     config: RunConfig,
     laws: Sequence[StatedLaw],
     sizes: Sequence[int],
-    safe: Safe,
+    names: Sequence[str],
+    posed: Posed,
     track: Tracker = silent,
     once: Once = afresh,
 ) -> list[Message]:
-    """What each client sends; cells only where some events are made from them."""
-    makers = [family for family in chosen_families(config) if isinstance(family, CellFamily)]
+    """The message of each client; it holds cells only if some family of events is made from them.
+
+    Cells are screened for the first radius, whatever other radii are certified with them.
+    """
+    asked = posed.inputs.robust_within(config.epsilon[0], config.margin, posed.network.outputs)
+    safe = Safe(posed.network, asked.to(config.device), IntervalVerifier())
+    several = any(len(law.components) > 1 for law in laws)  # families of cells have no claim for mixtures
+    chosen = [] if several else chosen_families(config)
+    makers = [family for family in chosen if isinstance(family, CellFamily)]
 
     def send(i: int) -> Message:
-        name, law, size = f"client-{i}", laws[i], sizes[i]
+        name, law, size = names[i], laws[i], sizes[i]
         if not makers:
             return Message(name, law, Cells.none(law.dimension).to(law.loc.device), size)
         return Message(name, law, makers[0].client_cells(law, i, safe, track), size, makers[0].name)
 
-    sent = [once(f"messages/client-{i}.safetensors", partial(send, i), MESSAGE) for i in range(len(laws))]
+    sent = [once(f"messages/{name}.safetensors", partial(send, i), MESSAGE) for i, name in enumerate(names)]
     return [message.to(config.device) for message in sent]
 
 
 def conclude(
     config: RunConfig,
-    image_shape: tuple[int, int],
+    examples: Examples,
     messages: list[Message],
     posed: Posed,
     watch: Stopwatch,
@@ -223,42 +245,53 @@ def conclude(
     """What the server does with the messages: it certifies, then samples.
 
     Args:
-        config: what to run.
-        image_shape: how to draw an input.
-        messages: what the clients sent.
-        posed: the rules and the properties.
-        watch: takes the time.
+        config: the configuration of the run.
+        examples: the examples of the run.
+        messages: the messages that the clients sent.
+        posed: the rules and the inputs.
+        watch: measures the time of each stage.
         track: shows progress.
-        once: makes each certificate and estimate, or finds it made.
-        histograms: the clients' classes, where known.
-        refused: message files that were refused.
+        once: makes each certificate and estimate, or reads it back if it was made before.
+        histograms: how many examples of each class each client holds; None if unknown.
+        refused: message files that were refused, with the reasons.
     """
+    classes = posed.network.outputs
+    ask = partial(posed.inputs.robust_within, margin=config.margin, classes=classes, device=config.device)
+    deployments = deployed_by(messages, posed.rules, posed.network, ask(config.epsilon[0]))
+    files = CertificateFiles(posed.network, {rule.name: rule for rule in posed.rules.values()}, messages)
+    require_claims(config, deployments[config.rule])
+    proofs = Proofs(config, deployments, ask, files, once, track)
     with watch.stage("certification"):
-        deployments = deployed_by(messages, posed.rules, posed.safe.network, posed.safe.properties)
-        file = CertificateFile(posed.safe, {rule.name: rule for rule in posed.rules.values()}, messages)
-        form = Format(file.save, file.load)
-        certificates = [
-            once(certificate_file(claim), partial(timed, prove), form)
-            for claim, prove in certify(config, deployments, track)
-            if claim.kind in config.claims
-        ]
+        proven = [one for epsilon in config.epsilon for one in proofs.at(epsilon)]
+        at_margins = [one for epsilon in config.epsilon for one in proofs.at_margins(epsilon)]
+        radii = [proofs.radii(threshold) for threshold in config.radius]
+    drawn: list[Drawn] = []
+    if config.confidence_draws:
+        with watch.stage("confidence"):
+            drawn = [proofs.drawn(epsilon) for epsilon in config.epsilon]
     with watch.stage("estimates"):
-        estimates = [
-            once(f"estimates/{name}-{rule}.json", draw, ESTIMATE)
-            for name, rule, draw in sample(config, deployments, posed.safe, track)
-        ]
-        mean = posed.rules[config.rule]([message.law.loc for message in messages])
-        survived = ProjectedGradient().survives(posed.safe.network, mean.unsqueeze(0), posed.safe.properties)
+        estimates = [(epsilon, one) for epsilon in config.epsilon for one in proofs.estimates(epsilon)]
+        models = mean_models(posed.rules[config.rule], [message.law for message in messages])
+        mean = models.likeliest.unsqueeze(0)
+        attacked = {
+            epsilon: ~ProjectedGradient().survives(posed.network, mean, ask(epsilon))[0]
+            for epsilon in config.epsilon
+        }
     return RunResult(
         config,
         posed.accuracy,
-        certificates,
+        posed.inputs,
+        posed.accuracy_on_inputs,
+        posed.accuracy_by_client,
+        proven,
+        at_margins,
+        radii,
+        drawn,
         estimates,
         watch.seconds,
         messages,
-        posed.inputs,
-        image_shape,
-        ~survived[0],
+        examples,
+        attacked,
         histograms,
         refused or {},
     )

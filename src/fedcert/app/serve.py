@@ -1,4 +1,4 @@
-"""The server alone: messages come from files, and the clients that sent them are not trusted."""
+"""The server alone: it reads messages from files, and does not trust the clients that sent them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from torch import Tensor
 from fedcert.app.claims import chosen_families
 from fedcert.app.clients import Examples, choose_examples
 from fedcert.app.config import RunConfig
+from fedcert.app.inputs import count_of
 from fedcert.app.journal import Once, afresh
-from fedcert.app.output import identity_of, taking_part
 from fedcert.app.parts import MESSAGE
 from fedcert.app.run import RunResult, conclude, pose
 from fedcert.app.stopwatch import Stopwatch
+from fedcert.app.summary import identity_of, taking_part
 from fedcert.errors import InvalidMessage, TooFewClients
 from fedcert.families.protocol import CellFamily
 from fedcert.federation.acceptance import Accepted, Expected, accept
@@ -27,14 +28,14 @@ from fedcert.randomness import stream
 
 @dataclass(frozen=True)
 class Server:
-    """What the server holds once the messages have come.
+    """What the server holds once it has received the messages.
 
     Attributes:
-        config: the rule, the properties and the events; how many clients there are.
-        examples: its own, for accuracy and properties.
+        config: describes the rule, the properties and the events, and says how many clients there are.
+        examples: the server's own examples, for accuracy and properties.
         network: f_θ.
         initial: the parameters that all clients started from.
-        accepted: the messages that the rule is made for.
+        accepted: the accepted messages, for which the rule is made.
     """
 
     config: RunConfig
@@ -49,21 +50,22 @@ class Server:
     ) -> "Server":
         """Read the messages in a folder, and refuse those that are not sound.
 
-        The rule is made for the clients that remain: weights that follow from names or sizes are shared
+        The rule is made for the clients that remain: weights given by name (uniform or size) are shared
         out among them. Explicit weights say who takes part; they cannot be shared out.
 
         Args:
             config: what to certify.
-            messages: the folder.
+            messages: the folder of the message files.
             min_clients: the minimum number of sound messages; None for one from every client.
             track: shows progress.
         """
+        files = message_files(messages)
         examples = choose_examples(config, track)
         network = mlp(examples.test.x.shape[1], *config.hidden, examples.classes)
         makers = [family.name for family in chosen_families(config) if isinstance(family, CellFamily)]
         events = makers[0] if makers else None
-        expected = Expected(config.clients, network.parameters, config.properties, events)
-        accepted = accept(message_files(messages), expected, min_clients)
+        expected = Expected(config.clients, network.parameters, count_of(config, examples), events)
+        accepted = accept(files, expected, min_clients)
         if len(accepted.messages) < config.clients and not isinstance(config.weights, str):
             raise TooFewClients(
                 f"weights: given for {config.clients} clients, of which {len(accepted.messages)} sent a sound"
@@ -74,18 +76,18 @@ class Server:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What determines the numbers: the configuration, and who takes part with which message."""
+        """What determines the numbers: the configuration, and the accepted and refused messages."""
         return identity_of(self.config) | {
             "clients": [taking_part(message) for message in self.accepted.messages],
             "refused": self.accepted.refused,
         }
 
     def certify(self, track: Tracker = silent, once: Once = afresh) -> RunResult:
-        """The certificates and estimates of the accepted messages, by the same code as in a run.
+        """The certificates and estimates for the accepted messages, by the same code as in a run.
 
         Args:
             track: shows progress.
-            once: makes each part, or finds it made by a process that was killed.
+            once: makes each part, or reads it back if a process that was killed had made it.
         """
         config, watch = self.config, Stopwatch()
         received = [message.to(config.device) for message in self.accepted.messages]
@@ -94,13 +96,16 @@ class Server:
         with watch.stage("properties"):
             laws = [message.law for message in received]
             sizes = [message.examples for message in received]
-            posed = pose(config, self.network, laws, sizes, self.initial, self.examples.test)
-        shape, refused = self.examples.image_shape, self.accepted.refused
-        return conclude(config, shape, received, posed, watch, track, once, refused=refused)
+            posed = pose(config, self.network, laws, sizes, self.initial, self.examples)
+        refused = self.accepted.refused
+        return conclude(config, self.examples, received, posed, watch, track, once, refused=refused)
 
 
 def message_files(folder: Path) -> Sequence[Path]:
     """The message files in a folder."""
+    if not folder.is_dir():
+        problem = "this is not a folder" if folder.exists() else "this folder does not exist"
+        raise InvalidMessage(f"{folder}: {problem}: --messages names the folder of the clients' messages")
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise InvalidMessage(f"{folder}: no message (*.safetensors) in this folder")

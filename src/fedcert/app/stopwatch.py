@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from fedcert_check.progress import duration as duration
+
 T = TypeVar("T")
 
 
@@ -12,7 +14,7 @@ class Stopwatch:
     """Adds up the seconds spent in named stages.
 
     Attributes:
-        seconds: by stage.
+        seconds: the total seconds of each stage, by name.
     """
 
     def __init__(self) -> None:
@@ -20,7 +22,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Adds the time spent inside to the stage."""
+        """Add the time spent inside the context to the stage."""
         start = time.perf_counter()
         try:
             yield
@@ -29,22 +31,7 @@ class Stopwatch:
 
 
 def timed(make: Callable[[], T]) -> tuple[T, float]:
-    """What is made, with the seconds it took."""
+    """The result of a function, and the seconds that it took."""
     start = time.perf_counter()
     made = make()
     return made, time.perf_counter() - start
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(0.31), duration(75.0), duration(3000.0), duration(4000.0)
-    ('0.3 s', '1 min 15 s', '50 min', '1 h 07 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 10:
-        return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

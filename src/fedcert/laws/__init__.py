@@ -1,5 +1,6 @@
 """Laws: probability distributions of a parameter vector."""
 
+from fedcert.laws.around import around
 from fedcert.laws.diagonal import LARGEST, SMALLEST, DiagonalGaussian
 from fedcert.laws.mixture import GaussianMixture
 from fedcert.laws.protocol import BoxMeasurable, DiagonalLaw, GaussianLaw, Law, diagonal_components
@@ -13,5 +14,6 @@ __all__ = [
     "GaussianLaw",
     "GaussianMixture",
     "Law",
+    "around",
     "diagonal_components",
 ]

@@ -26,7 +26,7 @@ class Outputs(NamedTuple):
 
     Attributes:
         mean: μ.
-        deviation: t > 0.
+        deviation: t; 0 where nothing that the output depends on is random.
         error: bound of the distance.
     """
 
@@ -101,6 +101,8 @@ class RandomAffine(Protocol):
         inputs: k, how many numbers the layer reads.
         outputs: m, how many it computes.
         independent: whether the noise of different outputs, and of different inputs, is independent.
+        fixed_weights: whether W is known: W̃ = 0.
+        fixed: whether the whole layer is: b̃ = 0, too.
     """
 
     @property
@@ -116,6 +118,16 @@ class RandomAffine(Protocol):
     @property
     def independent(self) -> bool:
         """Whether the noise of different outputs, and of different inputs, is independent."""
+        ...
+
+    @property
+    def fixed_weights(self) -> bool:
+        """Whether W is known: no event about W̃ can fail."""
+        ...
+
+    @property
+    def fixed(self) -> bool:
+        """Whether W and b are known."""
         ...
 
     def product(

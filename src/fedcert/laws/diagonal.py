@@ -1,5 +1,6 @@
 """The diagonal Gaussian, a mean-field posterior."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,12 +19,15 @@ from fedcert.numerics.convert import doubled
 from fedcert.numerics.gaussian import log_mass_lower, log_mass_upper
 from fedcert.numerics.rounding import down, require_float64, rounding_error, sum_down, sum_up, up
 
-SMALLEST, LARGEST = 1e-100, 1e100  # of a scale: squares and quotients neither over- nor underflow
+SMALLEST, LARGEST = 1e-100, 1e100  # of a scale above 0: squares and quotients neither over- nor underflow
 
 
 @dataclass(frozen=True)
 class DiagonalGaussian:
     """N(μ, diag σ²), the mean-field posterior of a client or of the deployed model.
+
+    A parameter with σ = 0 is *fixed*: it is μ with probability 1. A mass counts it only if μ lies strictly
+    inside the box, so that boxes that touch never count it twice.
 
     A law that was itself computed carries what rounding may have done to it: the exact law has a mean
     within `loc_error` of `loc` and a scale within a factor 1 ± `scale_error` of `scale`, coordinate by
@@ -31,7 +35,7 @@ class DiagonalGaussian:
 
     Attributes:
         loc: μ, finite.
-        scale: σ > 0, finite.
+        scale: σ, 0 or from `SMALLEST` to `LARGEST`.
         loc_error: bound of |μ* − μ| for the exact mean μ*; None where μ is exact.
         scale_error: bound of |σ*/σ − 1| for the exact scale σ*, at most ½.
 
@@ -59,10 +63,11 @@ class DiagonalGaussian:
             raise InvalidLaw("the mean must be finite; found NaN, infinity or a value beyond 1e100")
         if not 0 <= self.scale_error <= 0.5:
             raise InvalidLaw(f"the error of a scale must lie in [0, 0.5], not {self.scale_error}")
-        if not ((self.scale >= SMALLEST) & (self.scale <= LARGEST)).all():
+        allowed = ((self.scale >= SMALLEST) & (self.scale <= LARGEST)) | (self.scale == 0)
+        if not allowed.all():
             raise InvalidLaw(
-                f"the scale must lie in [{SMALLEST}, {LARGEST}]; found"
-                f" {self.scale[~(self.scale >= SMALLEST) | ~(self.scale <= LARGEST)][0].item()}"
+                f"the scale must be 0 or lie in [{SMALLEST}, {LARGEST}]; found"
+                f" {self.scale[~allowed][0].item()}"
             )
 
     @property
@@ -120,21 +125,27 @@ class DiagonalGaussian:
     def central_log_mass(self, radius: Float64[Tensor, "*batch n_w_or_1"]) -> Float64[Tensor, "*batch"]:
         """A lower bound of log q([μ* − r σ*, μ* + r σ*]) = Σ_d log [1 − 2 Q(r_d)], whatever μ* and σ*.
 
+        A fixed parameter is always inside, whatever its radius.
+
         Args:
             radius: r ≥ 0, for each parameter or one for all.
         """
-        return sum_down(log_mass_lower(-radius, radius).expand(*radius.shape[:-1], self.dimension))
+        terms = log_mass_lower(-radius, radius).expand(*radius.shape[:-1], self.dimension)
+        fixed = self.scale == 0
+        return sum_down(torch.where(fixed, 0.0, terms) if fixed.any() else terms)
 
     def layers(self, network: Network) -> Sequence[DiagonalAffine]:
         """Each affine layer, as W = M + S∘Z and b = m + s∘z.
 
-        Scales are rounded up to the largest within the stated error, which `shrinkage` gives back.
+        Scales are rounded up to the largest within the stated error, which `shrinkage` gives back; 0 stays 0.
 
         Args:
             network: whose parameters the law is about.
         """
         error = torch.zeros_like(self.loc) if self.loc_error is None else self.loc_error
-        scale = self.scale if self.scale_error == 0 else up(up(self.scale * (1 + 2 * self.scale_error)))
+        scale = self.scale
+        if self.scale_error:
+            scale = torch.where(scale == 0, 0.0, up(up(scale * (1 + 2 * self.scale_error))))
         means, scales, errors = (
             [
                 layer.matrix(parameters)
@@ -164,17 +175,34 @@ class DiagonalGaussian:
         """A lower bound of log q(H) = Σ_d log [Φ((u_d − μ_d)/σ_d) − Φ((ℓ_d − μ_d)/σ_d)].
 
         Each factor grows with its upper and falls with its lower end point, so the end points are
-        taken inward by what rounding may have done to them.
+        taken inward by what rounding may have done to them. A fixed parameter counts 1 if all means within
+        the stated error lie strictly inside the box, and 0 otherwise.
         """
         a, a_error = self._standardised(box.lower)
         b, b_error = self._standardised(box.upper)
-        return sum_down(log_mass_lower(a + a_error, b - b_error))
+        terms, fixed = log_mass_lower(a + a_error, b - b_error), self.scale == 0
+        if fixed.any():
+            least, most = self._means()
+            inside = (box.lower < least) & (most < box.upper)
+            terms = torch.where(fixed, torch.where(inside, 0.0, -math.inf), terms)
+        return sum_down(terms)
 
     def log_mass_upper(self, box: Box) -> Float64[Tensor, "*batch"]:
-        """An upper bound of log q(H), from end points taken outward."""
+        """An upper bound of log q(H), from end points taken outward; −inf if a fixed parameter is outside."""
         a, a_error = self._standardised(box.lower)
         b, b_error = self._standardised(box.upper)
-        return sum_up(log_mass_upper(a - a_error, b + b_error))
+        terms, fixed = log_mass_upper(a - a_error, b + b_error), self.scale == 0
+        if not fixed.any():
+            return sum_up(terms)
+        least, most = self._means()
+        possible = ~fixed | ((box.lower <= most) & (least <= box.upper))
+        return torch.where(possible.all(-1), sum_up(torch.where(fixed, 0.0, terms)), -math.inf)
+
+    def _means(self) -> tuple[Float64[Tensor, "n_w"], Float64[Tensor, "n_w"]]:
+        """The least and the greatest mean within the stated error."""
+        if self.loc_error is None:
+            return self.loc, self.loc
+        return down(self.loc - self.loc_error), up(self.loc + self.loc_error)
 
     def _standardised(
         self, x: Float[Tensor, "*batch n_w"]

@@ -54,6 +54,16 @@ class DiagonalAffine:
         """Every weight has its own normal."""
         return True
 
+    @property
+    def fixed_weights(self) -> bool:
+        """Whether all weights have the scale 0."""
+        return not bool(self.weight_scale.any())
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all weights and biases have the scale 0."""
+        return self.fixed_weights and not bool(self.bias_scale.any())
+
     def product(
         self, rows: Float64[Tensor, "*batch m"]
     ) -> tuple[Float64[Tensor, "*batch k"], Float64[Tensor, "*batch k"]]:
@@ -96,7 +106,9 @@ class DiagonalAffine:
     def at(self, x: Float64[Tensor, "P k"]) -> Outputs:
         """The outputs at a point x: μ = M x + m, t² = Σ_k S_jk² x_k² + s_j².
 
-        x_k² is rounded up: a large scale would multiply what its underflow loses.
+        x_k² is rounded up: a large scale would multiply what its underflow loses. An output of scales 0 alone
+        has t = 0. Any other whose bias is fixed may have a t so small that its square underflows, which is
+        charged beside the scales.
         """
         terms = self.inputs + 1
         mean = x @ self.weight.mT + self.bias
@@ -106,7 +118,12 @@ class DiagonalAffine:
         variance = up(x * x) @ square.mT + self.bias_scale * self.bias_scale
         deviation = up(above(variance, terms + 4).sqrt())
         loose = (self.shrinkage + rounding_error(8 * (terms + 8), torch.ones_like(deviation))) * deviation
-        loose = loose + UNDERFLOW * self.weight_scale.amax(-1)
+        widest, biased = self.weight_scale.amax(-1), self.bias_scale > 0
+        if not biased.all():
+            random = (x != 0).to(x.dtype) @ (self.weight_scale > 0).to(x.dtype).mT > 0
+            deviation = torch.where(biased | random, deviation, 0.0)
+            widest = torch.where(biased, widest, widest.clamp(min=1.0))
+        loose = loose + UNDERFLOW * widest
         error = above(rounding_error(terms + 1, magnitude) + inexact + MAX_NORMAL * loose, terms + 8)
         return Outputs(mean, deviation, error)
 

@@ -1,8 +1,10 @@
 """Finite mixtures of diagonal Gaussians: a deep ensemble, several modes of a posterior."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float64
@@ -13,6 +15,9 @@ from fedcert.laws.diagonal import DiagonalGaussian
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import doubled
 from fedcert.numerics.enclosure import Enclosure
+
+MAX_STATED_COMPONENTS = 1_000
+"""Maximum number of components of a mixture that a message states."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,12 @@ class GaussianMixture:
         >>> GaussianMixture((one, other), torch.tensor([1.0, 3.0]).double()).loc.tolist()
         [0.75, 0.75]
     """
+
+    kind: ClassVar[str] = "gaussian-mixture"
+    fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "weights": ("K",), "loc": ("K", "n_w"), "scale": ("K", "n_w"),
+    }  # fmt: skip
+    limits: ClassVar[Mapping[str, int]] = {"K": MAX_STATED_COMPONENTS}
 
     components: tuple[DiagonalGaussian, ...]
     weights: Float64[Tensor, "K"]
@@ -53,6 +64,45 @@ class GaussianMixture:
         share = self.weights / self.weights.sum()
         return share @ torch.stack([component.loc for component in self.components])
 
+    @property
+    def shares(self) -> Enclosure:
+        """π, the normalised weights."""
+        weights = Enclosure.exactly(self.weights)
+        return (weights / weights.sum()).clamp(0.0, 1.0)
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        """The weights, and μ and σ of each component, if these are exact."""
+        if len(self.components) > MAX_STATED_COMPONENTS:
+            raise InvalidLaw(
+                f"a mixture of {len(self.components)} components: a message states at most"
+                f" {MAX_STATED_COMPONENTS}"
+            )
+        stated = [component.tensors() for component in self.components]
+        return {
+            "weights": self.weights,
+            "loc": torch.stack([own["loc"] for own in stated]),
+            "scale": torch.stack([own["scale"] for own in stated]),
+        }
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], naming: Callable[[str], AbstractContextManager[None]]
+    ) -> "GaussianMixture":
+        """The law that a file states; what is wrong is said of its field.
+
+        Args:
+            tensors: by field.
+            naming: errors inside `naming(field)` name the field.
+        """
+        loc, scale = tensors["loc"], tensors["scale"]
+        with naming("loc"):
+            for own in loc:
+                DiagonalGaussian(own, torch.ones_like(own))
+        with naming("scale"):
+            components = tuple(DiagonalGaussian(*own) for own in zip(loc, scale, strict=True))
+        with naming("weights"):
+            return cls(components, tensors["weights"])
+
     def to(self, device: torch.device | str) -> "GaussianMixture":
         """The same law on another device."""
         components = tuple(component.to(device) for component in self.components)
@@ -60,9 +110,11 @@ class GaussianMixture:
 
     def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
         """Draw a component for each sample, then from it."""
+        samples = torch.empty(count, self.dimension, dtype=torch.float64, device=self.weights.device)
+        if count == 0:  # which torch.multinomial refuses
+            return samples
         share = self.weights.to(generator.device)
         chosen = torch.multinomial(share, count, replacement=True, generator=generator)
-        samples = torch.empty(count, self.dimension, dtype=torch.float64, device=self.weights.device)
         for k, component in enumerate(self.components):
             mine = (chosen == k).to(samples.device)
             samples[mine] = component.sample(int(mine.sum()), generator)

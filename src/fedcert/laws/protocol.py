@@ -71,7 +71,7 @@ class DiagonalLaw(GaussianLaw, BoxMeasurable, Protocol):
 
     @property
     def scale(self) -> Float64[Tensor, "n_w"]:
-        """σ > 0."""
+        """σ ≥ 0; 0 for a fixed parameter."""
         ...
 
     @property

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidLaw
 from fedcert.laws.diagonal import DiagonalGaussian
+from fedcert.laws.mixture import GaussianMixture
 from fedcert.laws.protocol import Law
 
 Naming = Callable[[str], AbstractContextManager[None]]  # errors inside name the field
@@ -20,7 +21,8 @@ class StatedLaw(Law, Protocol):
 
     Attributes:
         kind: its name in files.
-        fields: the shape of each tensor, in letters; n_w is the number of parameters.
+        fields: the shape of each tensor, in letters; n_w is the number of parameters. A class may state
+            `limits`, the maximum of some of these letters in a message.
     """
 
     kind: ClassVar[str]
@@ -56,7 +58,8 @@ def register_law(law: LawType) -> None:
         law: the class.
 
     Examples:
-        >>> register_law(DiagonalGaussian)
+        >>> for _law in (DiagonalGaussian, GaussianMixture):
+    register_law(_law)
         Traceback (most recent call last):
             ...
         fedcert.errors.InvalidLaw: a law named diagonal-gaussian is known already
@@ -77,4 +80,5 @@ def law_named(kind: str) -> LawType:
     return _LAWS[kind]
 
 
-register_law(DiagonalGaussian)
+for _law in (DiagonalGaussian, GaussianMixture):
+    register_law(_law)

@@ -1,13 +1,17 @@
 """Properties: batches of (input region X, C, d) that ask C f_θ(x) + d ≥ 0 for all x in X."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from jaxtyping import Float, Float64, Int, Int64
 from torch import Tensor
 
 from fedcert.errors import DataError, InvalidProperty, ShapeMismatch
+from fedcert.model.features import Feature
 from fedcert.model.network import Network
+from fedcert.model.robustness import Origin, Robustness
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import Numbers, as_double, as_whole, doubled
 from fedcert.numerics.rounding import down, up
@@ -21,6 +25,7 @@ class Properties:
         regions: X, one input box for each property, of shape (P, p).
         C: C_s, the linear constraints on the outputs.
         d: d_s, their offsets.
+        subject: what the properties mean in words, where that is known; certificates carry it.
 
     Examples:
         >>> len(linf_robustness([[0.5, 0.5], [0.1, 0.9]], [0, 1], 0.1, classes=2))
@@ -30,6 +35,7 @@ class Properties:
     regions: Box
     C: Float64[Tensor, "*each P R K"]
     d: Float64[Tensor, "*each P R"]
+    subject: Robustness | None = None
 
     def __post_init__(self) -> None:
         doubled(self, "constraints C and d", "C", "d")
@@ -54,56 +60,116 @@ class Properties:
         return Properties(regions, self.C.unsqueeze(1), self.d.unsqueeze(1))
 
     def __getitem__(self, index: object) -> "Properties":
-        return Properties(self.regions[index], self.C[index], self.d[index])  # type: ignore[index]
+        subject = None if self.subject is None else self.subject[index]
+        return Properties(self.regions[index], self.C[index], self.d[index], subject)  # type: ignore[index]
 
     def to(self, device: torch.device | str) -> "Properties":
         """The same properties on another device."""
-        return Properties(self.regions.to(device), self.C.to(device), self.d.to(device))
+        subject = None if self.subject is None else self.subject.to(device)
+        return Properties(self.regions.to(device), self.C.to(device), self.d.to(device), subject)
 
 
 def linf_robustness(
     x: Numbers,
     label: Numbers,
-    epsilon: float,
+    epsilon: float | Numbers,
     margin: float = 0.0,
     classes: int = 10,
     domain: tuple[float, float] = (0.0, 1.0),
+    origin: Origin | None = None,
+    weights: Numbers | None = None,
+    features: Sequence[Feature] | None = None,
 ) -> Properties:
     """Robustness: f_c(x') − f_r(x') ≥ δ for all r ≠ c and all x' in the domain with ‖x' − x‖∞ ≤ ε.
 
-    The region is rounded outward, so it holds every real x' of the ball, and then cut to the domain.
+    The region is rounded outward, so it holds every real x' of the ball, and then cut to the domain. With
+    weights it is |x'_j − x_j| ≤ ε w_j for all j; a coordinate of weight 0 is fixed.
 
     Args:
         x: reference inputs, one a row, inside the domain; a tensor, an array or lists of numbers.
         label: c, the class of each input.
-        epsilon: ε ≥ 0, the input radius.
+        epsilon: ε ≥ 0, the input radius, or one for each input.
         margin: δ, the logit margin.
         classes: K, the number of classes.
-        domain: the smallest and largest value of an input coordinate.
+        domain: the smallest and largest value of an input coordinate; −inf and inf for no limits.
+        origin: where the inputs come from and how they were chosen; given by the user where None.
+        weights: w ≥ 0, one for each input and coordinate, such as measurement errors; 1 where None.
+        features: which measurement each coordinate is, for the words of certificates; needs weights.
 
     Examples:
         >>> linf_robustness([[0.5, 0.0]], [1], 0.25, classes=2).regions.lower.tolist()  # rounded outward
         [[0.24999999999999997, 0.0]]
     """
     low, high = domain
+    if (low == -inf) != (high == inf):
+        raise InvalidProperty(f"domain: [{low}, {high}]: give two finite limits, or none (−inf and inf)")
+    if features is not None and weights is None:
+        raise InvalidProperty("features are named for weights, such as measurement errors: pass `weights`")
     x, label = as_double("inputs x", x), as_whole("labels", label)
     if x.dim() != 2 or label.shape != x.shape[:1]:
         raise ShapeMismatch(f"inputs of shape {tuple(x.shape)} and labels of shape {tuple(label.shape)}")
-    if not (epsilon >= 0 and epsilon < float("inf")):
+    radius = as_double("epsilon", epsilon).to(x.device)
+    if radius.dim() > 0 and radius.shape != label.shape:
+        raise ShapeMismatch(f"epsilon: {tuple(radius.shape)} radii for {len(label)} inputs")
+    if not ((radius >= 0) & (radius < float("inf"))).all():
         raise InvalidProperty(f"epsilon must be a finite number ≥ 0, not {epsilon}")
+    radius = radius.expand(len(label))
     if not abs(margin) < float("inf"):
         raise InvalidProperty(f"margin must be a finite number, not {margin}")
     if not ((x >= low) & (x <= high)).all():
         raise InvalidProperty(f"inputs must lie in [{low}, {high}]: rescale them, or pass `domain`")
     if not ((label >= 0) & (label < classes)).all():
         raise InvalidProperty(f"labels must lie in 0 … {classes - 1}: check `classes`")
-    region = Box(down(x - epsilon).clamp(min=low), up(x + epsilon).clamp(max=high))
+    weights = None if weights is None else _weights(weights, features, x)
+    region = _ball(x, radius.unsqueeze(-1), weights, domain)
     unit = torch.eye(classes, dtype=torch.float64, device=x.device)
     others = torch.stack([
         torch.cat([unit[:c], unit[c + 1 :]]) for c in range(classes)
     ])  # (K, K − 1, K): the unit vectors of all classes but one
     C = unit[label].unsqueeze(1) - others[label]
-    return Properties(region, C, torch.full_like(C[..., 0], -margin))
+    subject = Robustness(
+        x,
+        label.long(),
+        radius.contiguous(),
+        margin,
+        (low, high),
+        origin or Origin(),
+        weights,
+        None if features is None else tuple(features),
+    )
+    return Properties(region, C, torch.full_like(C[..., 0], -margin), subject)
+
+
+def _weights(
+    weights: Numbers, features: Sequence[Feature] | None, x: Float64[Tensor, "P p"]
+) -> Float64[Tensor, "P p"]:
+    found = as_double("weights", weights).to(x.device)
+    if found.shape != x.shape or (features is not None and len(features) != x.shape[1]):
+        raise ShapeMismatch(
+            f"weights of shape {tuple(found.shape)} for inputs of shape {tuple(x.shape)}"
+            + ("" if features is None else f" and {len(features)} features")
+        )
+    if not ((found >= 0) & (found < inf)).all():
+        raise InvalidProperty("weights must be finite numbers ≥ 0")
+    return found.contiguous()
+
+
+def _ball(
+    x: Float64[Tensor, "P p"],
+    radius: Float64[Tensor, "P 1"],
+    weights: Float64[Tensor, "P p"] | None,
+    domain: tuple[float, float],
+) -> Box:
+    """The ball, its ends rounded outward; a fixed coordinate of a weighted ball is exact."""
+    low, high = domain
+    if weights is None:
+        return Box(down(x - radius).clamp(min=low), up(x + radius).clamp(max=high))
+    reach = up(radius * weights)
+    fixed = (radius == 0) | (weights == 0)
+    lower, upper = (torch.where(fixed, x, end) for end in (down(x - reach), up(x + reach)))
+    if not (torch.isfinite(lower) & torch.isfinite(upper)).all():
+        raise InvalidProperty("a weighted ball is not finite: its radius or a weight is too large")
+    return Box(lower.clamp(min=low), upper.clamp(max=high))
 
 
 def correctly_classified(

@@ -27,7 +27,7 @@ def as_double(what: str, numbers: Numbers) -> Tensor:
     tensor = _tensor(what, numbers)
     if tensor.dtype in EXACT_AS_DOUBLE:
         return tensor.double()
-    if _is_whole(tensor) and bool((tensor.long().abs() <= LARGEST_EXACT_INTEGER).all()):
+    if _is_whole(tensor) and bool((_signed(what, tensor).abs() <= LARGEST_EXACT_INTEGER).all()):
         return tensor.double()
     raise ShapeMismatch(f"{what}: {tensor.dtype} has no exact value in double precision: convert it first")
 
@@ -45,13 +45,27 @@ def as_whole(what: str, numbers: Numbers) -> Tensor:
     tensor = _tensor(what, numbers)
     if not _is_whole(tensor):
         raise ShapeMismatch(f"{what} must be integers, not {tensor.dtype}")
-    return tensor.long()
+    return _signed(what, tensor)
+
+
+def _signed(what: str, tensor: Tensor) -> Tensor:
+    """Whole numbers as 64-bit integers; one that does not fit raises, since torch would wrap it around."""
+    signed = tensor.long()
+    if tensor.dtype == torch.uint64 and bool((signed < 0).any()):
+        raise ShapeMismatch(f"{what}: an integer of 2^63 or more")
+    return signed
 
 
 def _tensor(what: str, numbers: Numbers) -> Tensor:
     """Numbers of any type as a detached tensor."""
     if isinstance(numbers, Tensor):
+        if numbers.layout != torch.strided or numbers.is_meta:
+            raise ShapeMismatch(f"{what}: a sparse tensor, or one without numbers: make it dense first")
         return numbers.detach()
+    if isinstance(numbers, np.ma.MaskedArray):
+        raise ShapeMismatch(
+            f"{what}: an array with a mask, which would be lost: fill the missing values first"
+        )
     try:
         return torch.from_numpy(np.array(numbers))
     except (TypeError, ValueError) as error:

@@ -6,16 +6,19 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.numerics.rounding import LIBRARY_ULPS, rounding_error, up
+from fedcert.numerics.rounding import LIBRARY_ULPS, SMALLEST_NORMAL, rounding_error, up
 
 _ROUNDINGS = 4 * LIBRARY_ULPS
+SMALLEST_RATIO = 2.0**-480  # of t to |μ|
 
 
 def second_moment(mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"]) -> Float64[Tensor, "P k"]:
     """An upper bound of E relu(μ + t Z)² = (μ² + t²) Φ(ν) + μ t φ(ν), ν = μ/t.
 
-    It grows with μ, and with t, relu² being convex: upper bounds of μ and t may be given.
+    It grows with μ, and with t, relu² being convex: upper bounds of μ and t may be given. So a t that is 0,
+    or so small that ν² would overflow, is replaced by a larger one.
     """
+    deviation = torch.maximum(deviation, mean.abs() * SMALLEST_RATIO).clamp(min=SMALLEST_NORMAL)
     nu = mean / deviation
     density = torch.exp(-nu * nu / 2) / math.sqrt(2 * math.pi)
     square = mean * mean + deviation * deviation

@@ -2,15 +2,18 @@
 
 from fedcert.rules.builders import RuleBuilder, RuleContext
 from fedcert.rules.linear import LinearRule
+from fedcert.rules.pooling import Pooling
 from fedcert.rules.protocol import AggregationRule, GaussianRule, LinearMap
 from fedcert.rules.registry import build_rule, register_rule, register_rule_type, rule_names, rule_types
 from fedcert.rules.trimmed_mean import TrimmedMean
+from fedcert.rules.with_law import with_law
 
 __all__ = [
     "AggregationRule",
     "GaussianRule",
     "LinearMap",
     "LinearRule",
+    "Pooling",
     "RuleBuilder",
     "RuleContext",
     "TrimmedMean",
@@ -19,4 +22,5 @@ __all__ = [
     "register_rule_type",
     "rule_names",
     "rule_types",
+    "with_law",
 ]

@@ -1,13 +1,14 @@
 """Linear rules: FedAvg, Product-of-Gaussians, the server step, and weights of any sign."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.errors import InvalidWeights, ShapeMismatch
+from fedcert.errors import InvalidLaw, InvalidWeights, ShapeMismatch
 from fedcert.laws import DiagonalGaussian, DiagonalLaw
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import as_double, doubled
@@ -26,6 +27,7 @@ class LinearRule:
         weights: w (α in the paper), of any sign, of shape (n, 1) or (n, n_w).
         offset: v; None for 0.
         name: the rule's name in tables and claims.
+        settings: what a published law was made with (docs/rules.md); the checker holds the name to it.
 
     Examples:
         >>> LinearRule.fedavg([1, 3])([torch.zeros(1).double(), torch.ones(1).double()]).item()
@@ -35,6 +37,7 @@ class LinearRule:
     weights: Float64[Tensor, "n n_w_or_1"]
     offset: Float64[Tensor, "n_w"] | None = None
     name: str = "linear"
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         doubled(self, "the coefficients of a rule", "weights", "offset")
@@ -79,11 +82,17 @@ class LinearRule:
         return cls.average((counts / counts.sum()).unsqueeze(-1), "fedavg")
 
     @classmethod
-    def product_of_gaussians(cls, laws: Sequence[DiagonalLaw]) -> "LinearRule":
+    def product_of_gaussians(cls, laws: Sequence[DiagonalLaw], name: str = "pog") -> "LinearRule":
         """The weights w_i = σ_i^-2 / Σ_j σ_j^-2, for which Σ w_i Θ_i has the law ∝ Π q_i.
 
         Its mean is Σ_i w_i μ_i and its variance Σ_i w_i² σ_i² = (Σ_i σ_i^-2)^-1: the product of the
-        Gaussian densities, normalised.
+        Gaussian densities, normalised. The conflation of Gaussians is this law, and consensus Monte Carlo
+        is this rule (docs/rules.md). Where some clients have σ = 0 these are the limits of ever smaller
+        scales: such clients share the weight equally, and all others get 0.
+
+        Args:
+            laws: the clients' posteriors.
+            name: the rule's name in tables and claims.
         """
         if len({law.dimension for law in laws}) > 1:
             raise ShapeMismatch(
@@ -91,8 +100,9 @@ class LinearRule:
                 " all must train the same network"
             )
         scale = torch.stack([law.scale for law in laws])
-        relative_precision = (scale.min(0).values / scale).square()
-        return cls.average(relative_precision / relative_precision.sum(0), "pog")
+        least = scale.min(0).values
+        relative_precision = torch.where(scale == least, 1.0, (least / scale).square())
+        return cls.average(relative_precision / relative_precision.sum(0), name)
 
     @classmethod
     def server_step(cls, initial: Float64[Tensor, "n_w"], rate: float, sizes: Sequence[int]) -> "LinearRule":
@@ -114,7 +124,8 @@ class LinearRule:
     @classmethod
     def from_description(cls, header: Header, coefficients: Coefficients) -> "LinearRule":
         """The rule that `describe` described."""
-        return cls(coefficients["weights"], coefficients.get("offset"), header["name"])
+        settings = header.get("settings", {})
+        return cls(coefficients["weights"], coefficients.get("offset"), header["name"], settings)
 
     @property
     def clients(self) -> int:
@@ -124,13 +135,15 @@ class LinearRule:
     def describe(self) -> tuple[Header, Coefficients]:
         """What a file says of the rule: its weights, and its offset if it has one."""
         offset = {} if self.offset is None else {"offset": self.offset}
-        header = {"type": "linear", "name": self.name, "clients": self.clients}
+        header: dict[str, Any] = {"type": "linear", "name": self.name, "clients": self.clients}
+        if self.settings:
+            header["settings"] = dict(self.settings)
         return header, {"weights": self.weights, **offset}
 
     def to(self, device: torch.device | str) -> "LinearRule":
         """The same rule on another device."""
         offset = None if self.offset is None else self.offset.to(device)
-        return LinearRule(self.weights.to(device), offset, self.name)
+        return LinearRule(self.weights.to(device), offset, self.name, self.settings)
 
     def __call__(self, thetas: Sequence[Float64[Tensor, "*batch n_w"]]) -> Tensor:
         """The parameters v + Σ_i w_i θ_i, in floating point."""
@@ -157,7 +170,8 @@ class LinearRule:
         Each w_i² σ_i² passes through 3 roundings, the sum through n − 1 and the root through one more
         (it halves the relative error before): n + 4 at most. Errors of the given laws add up: those of the
         means with weights |w_i|, and the largest relative one of the scales, since Σ_i w_i² σ_i² is linear in
-        the σ_i² with coefficients ≥ 0.
+        the σ_i² with coefficients ≥ 0. A parameter that every client fixes, or that only clients of weight 0
+        leave open, has the scale 0 exactly, and its mean the error of the sum.
 
         Args:
             laws: the clients' laws.
@@ -168,6 +182,9 @@ class LinearRule:
                 loc_error = up(loc_error + up(weight.abs() * law.loc_error))
         scales = torch.stack([w * law.scale for w, law in zip(self.weights, laws, strict=True)])
         scale = scales.square().sum(0).sqrt()
+        random = [(w != 0) & (law.scale > 0) for w, law in zip(self.weights, laws, strict=True)]
+        if (torch.stack(random).any(0) & (scale == 0)).any():
+            raise InvalidLaw("the deployed scale is too small for double precision, but not 0")
         rounded, inexact = gamma(2 * (self.clients + 4)), max(law.scale_error for law in laws)
         return DiagonalGaussian(loc, scale, loc_error, rounded if inexact == 0 else 2 * (rounded + inexact))
 

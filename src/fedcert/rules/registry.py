@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fedcert.errors import InvalidCertificate, InvalidConfig, ShapeMismatch
 from fedcert.rules.builders import BUILDERS, RuleBuilder, RuleContext
 from fedcert.rules.linear import LinearRule
+from fedcert.rules.pooling import Pooling
 from fedcert.rules.protocol import AggregationRule, Coefficients, Header
 from fedcert.rules.trimmed_mean import TrimmedMean
 
@@ -20,6 +21,7 @@ _BUILDERS: dict[str, RuleBuilder] = {builder.name: builder for builder in BUILDE
 _READERS: dict[str, RuleReader] = {
     "linear": LinearRule.from_description,
     "trimmed-mean": TrimmedMean.from_description,
+    "pooling": Pooling.from_description,
 }
 
 

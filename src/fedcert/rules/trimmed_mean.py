@@ -15,6 +15,8 @@ from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import down, rounding_error, up
 from fedcert.rules.protocol import Coefficients, Header
 
+MAX_EXCHANGED = 8  # clients whose values are sorted by exchanging neighbours
+
 
 @dataclass(frozen=True)
 class TrimmedMean:
@@ -87,8 +89,22 @@ class TrimmedMean:
             raise ShapeMismatch(
                 "clients with parameters of different shapes: all must train the same network"
             )
-        kept = torch.stack(list(values)).sort(0).values[self.trim : self.clients - self.trim]
+        kept = _in_order(values)[self.trim : self.clients - self.trim]
         if len(kept) == 1:
             return kept[0], torch.zeros_like(kept[0])
         mean = kept.sum(0) / len(kept)
         return mean, rounding_error(len(kept) + 1, kept.abs().sum(0) / len(kept))
+
+
+def _in_order(values: Sequence[Tensor]) -> Tensor:
+    """The values of each coordinate in ascending order, along a new first axis.
+
+    For few clients, exchanging neighbours is some times faster than sorting short columns.
+    """
+    if len(values) > MAX_EXCHANGED:
+        return torch.stack(list(values)).sort(0).values
+    rows = list(values)
+    for last in range(len(rows) - 1, 0, -1):
+        for i in range(last):
+            rows[i], rows[i + 1] = torch.minimum(rows[i], rows[i + 1]), torch.maximum(rows[i], rows[i + 1])
+    return torch.stack(rows)

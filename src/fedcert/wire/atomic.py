@@ -1,5 +1,6 @@
 """Files that are there whole or not at all, whenever the process or the machine stops."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -31,9 +32,19 @@ def write(path: Path, content: bytes | str) -> None:
             partial.unlink(missing_ok=True)
         sync_folder(path.parent)
     except OSError as error:
-        raise CannotWrite(
-            f"{path}: cannot be written ({error.strerror or error}): make room there"
-        ) from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> CannotWrite:
+    """What to tell a user whose file or folder cannot be written.
+
+    Args:
+        path: the file or folder.
+        error: what the system says.
+    """
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = "make room there, then repeat" if full else "choose another folder"
+    return CannotWrite(f"{path}: cannot be written ({error.strerror or error}): {advice}")
 
 
 def sync_folder(folder: Path) -> None:

@@ -20,6 +20,7 @@ from fedcert.rules import AggregationRule
 from fedcert.rules.registry import describe_rule, read_rule
 from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import NAME, Message
+from fedcert.wire.subject import describe_subject, read_subject, subject_tensors
 from fedcert.wire.tensorfile import arrays
 from fedcert.witness import Witness
 from fedcert_check.digest import digest
@@ -60,9 +61,15 @@ class SavedCertificate:
     messages: tuple[Reference, ...]
 
 
-def certificate_file(claim: Claim) -> str:
-    """Where a run keeps the certificate of a claim."""
-    return f"certificates/{claim.kind}-{claim.rule}-{claim.events}.safetensors"
+def certificate_file(claim: Claim, detail: str = "") -> str:
+    """Where a run keeps the certificate of a claim.
+
+    Args:
+        claim: of the certificate.
+        detail: tells certificates of one claim apart, such as "eps-0.01".
+    """
+    name = "-".join(part for part in (claim.kind, claim.rule, claim.events, detail) if part)
+    return f"certificates/{name}.safetensors"
 
 
 def save_certificate(
@@ -85,8 +92,7 @@ def save_certificate(
     """
     if certificate.witness is None:
         raise InvalidCertificate(
-            f"{certificate.claim}: a certificate without a witness cannot be saved; mixtures have none, since"
-            " a message states one Gaussian"
+            f"{certificate.claim}: a certificate without a witness cannot be saved: nobody could check it"
         )
     if (len(messages), len(properties)) != (rule.clients, len(certificate.lower)):
         raise ShapeMismatch(
@@ -113,6 +119,7 @@ def save_certificate(
         "messages": [{"client": message.client, "digest": message.digest} for message in messages],
         "properties": digest({}, arrays(asked)),
         "witness": digest({}, arrays(chosen)),
+        "subject": None if properties.subject is None else describe_subject(properties.subject),
     }
     write_container(
         path,
@@ -120,7 +127,8 @@ def save_certificate(
         bounds
         | {f"properties.{name}": tensor for name, tensor in asked.items()}
         | {f"{RULE}{name}": tensor for name, tensor in coefficients.items()}
-        | {f"{WITNESS}{name}": tensor for name, tensor in chosen.items()},
+        | {f"{WITNESS}{name}": tensor for name, tensor in chosen.items()}
+        | subject_tensors(properties.subject),
     )
 
 
@@ -154,6 +162,7 @@ def _parse(claim: dict[str, Any], tensors: dict[str, Tensor]) -> SavedCertificat
         Box(tensors["properties.lower"], tensors["properties.upper"]),
         tensors["properties.C"],
         tensors["properties.d"],
+        read_subject(claim["subject"], tensors),
     )
     network = Network.from_description(claim["network"])
     messages = tuple(Reference(message["client"], message["digest"]) for message in claim["messages"])

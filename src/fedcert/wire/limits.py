@@ -10,8 +10,11 @@ average's largest weight is at least 1/n, an explicit one that is not 0 at least
 
     √(Σ_i w_i² σ_i²) ≥ 2^-250 ≈ 5.5e-76
 
-unless all weights are 0. Both lie within what a `DiagonalGaussian` may hold, 1e-100 … 1e100, and their
-squares and quotients within double precision. Trimmed means add up n numbers of at most `MAX_MAGNITUDE`.
+unless all those with a weight have σ_i = 0; then the deployed scale is 0, exactly. Both lie within what a
+`DiagonalGaussian` may hold, 0 or 1e-100 … 1e100, and the squares and quotients of what is not 0 within double
+precision. Of the published laws, `forward-kl` has the largest coefficients: √w_i S / √(Σ_j w_j σ_j²) is below
+2^301, since S ≤ 2^101, and times a mean below 2^401, whose square is a double too. Trimmed means add up n
+numbers of at most `MAX_MAGNITUDE`.
 """
 
 from torch import Tensor
@@ -31,7 +34,7 @@ MAX_COMPARISONS = 2**29
 MAX_MAGNITUDE = 2.0**100
 """The largest absolute value of a mean, a scale or an end point of a cell, about 1.3e30."""
 MIN_SCALE = 2.0**-150
-"""The smallest scale, about 7e-46."""
+"""The smallest scale of a parameter that is not fixed, about 7e-46; a fixed one has the scale 0."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0**-100, 2.0**100
 """The absolute value of an explicit weight that is not 0, and of the rate of a server step."""
 
@@ -48,13 +51,13 @@ def check_magnitude(values: Tensor, least: float = 0.0) -> None:
 
     Args:
         values: means, scales or end points.
-        least: their smallest absolute value.
+        least: the smallest absolute value of those that are not 0.
     """
     size = values.abs()
-    outside = ~((size >= least) & (size <= MAX_MAGNITUDE))
+    outside = ~((size == 0) | ((size >= least) & (size <= MAX_MAGNITUDE)))
     if outside.any():
         raise InvalidMessage(
-            f"{values[outside][0].item()} lies outside what a rule can be trusted with, {least} …"
+            f"{values[outside][0].item()} lies outside what a rule can be trusted with, 0 or {least} …"
             f" {MAX_MAGNITUDE} in absolute value: train again, or leave the client out"
         )
 

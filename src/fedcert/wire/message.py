@@ -99,15 +99,15 @@ class Message:
                     f"cells of {self.cells.boxes.shape[-1]} coordinates, a law of {self.law.dimension}"
                 )
         boxes = self.cells.boxes
-        for field, values in {
-            "law.loc": self.law.loc, "cells.lower": boxes.lower, "cells.upper": boxes.upper,
-        }.items():  # fmt: skip
+        means = [("law.loc", component.loc) for component in self.law.components]
+        for field, values in (*means, ("cells.lower", boxes.lower), ("cells.upper", boxes.upper)):
             with _naming(self.client, field):
                 check_no_denormal(values)
                 check_magnitude(values)
-        if isinstance(self.law, DiagonalLaw):
-            with _naming(self.client, "law.scale"):
-                check_magnitude(self.law.scale, MIN_SCALE)
+        for component in self.law.components:
+            if isinstance(component, DiagonalLaw):
+                with _naming(self.client, "law.scale"):
+                    check_magnitude(component.scale, MIN_SCALE)
         with _naming(self.client, "cells.log_mass"):
             self._check_masses()
 
@@ -252,7 +252,7 @@ def _check_shapes(client: str, law: LawType, tensors: Mapping[str, Tensor]) -> N
     if set(tensors) != set(expected):
         wrong = sorted(set(tensors) ^ set(expected))
         raise InvalidMessage(f"client {client}: tensor {', '.join(map(repr, wrong))[:80]} missing or unknown")
-    sizes = {"M": MAX_CELLS, "P": MAX_PROPERTIES}
+    sizes = {**getattr(law, "limits", {}), "M": MAX_CELLS, "P": MAX_PROPERTIES}
     known: dict[str, int] = {}
     for name, (dtype, letters) in expected.items():
         tensor = tensors[name]

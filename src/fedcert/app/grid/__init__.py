@@ -1,1 +1,1 @@
-"""Grids: many runs as data, each an independent job, on the cores of one machine or on a cluster."""
+"""Grids: many runs described as data, each an independent job, on one machine's cores or on a cluster."""

@@ -1,4 +1,4 @@
-"""A grid from its jobs to its results: trains every federation once, then does the jobs that are left."""
+"""Carrying out a grid: trains every federation once, then does the remaining jobs."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -14,26 +14,26 @@ from fedcert.app.grid.work import certify, train
 
 @runtime_checkable
 class Watcher(Protocol):
-    """Is told how each job ended."""
+    """Is called with the outcome of each job."""
 
     def __call__(self, outcome: Outcome) -> None:
-        """Show it."""
+        """Show the outcome."""
         ...
 
 
 @runtime_checkable
 class Display(Protocol):
-    """Shows how far some jobs have come."""
+    """Shows the progress of jobs."""
 
     def __call__(
         self, description: str, jobs: Sequence[Job], name: Callable[[Job], str]
     ) -> AbstractContextManager[Watcher]:
-        """Watch jobs: open while they are done.
+        """A context, open while the jobs are done, which yields their watcher.
 
         Args:
-            description: what is done with them.
-            jobs: all of them.
-            name: what to call one.
+            description: what is done with the jobs.
+            jobs: all jobs to be watched.
+            name: the name to show for a job.
         """
         ...
 
@@ -41,16 +41,16 @@ class Display(Protocol):
 def carry_out_grid(
     jobs: Sequence[Job], folder: GridFolder, engine: Engine, display: Display, keep_certificates: bool = False
 ) -> list[Outcome]:
-    """Do what is left of a grid; the outcomes of jobs that failed.
+    """Do the remaining jobs of a grid; returns the outcomes of the jobs that failed.
 
-    Nothing is done twice: a federation that is trained and a job that has its result are left alone, so
-    that a grid that was killed resumes, and one with failures tries these again.
+    Nothing is done twice: a federation that is trained and a job that has its result are skipped, so that
+    a grid that was killed resumes, and one with failures tries the failed jobs again.
 
     Args:
-        jobs: of the grid.
-        folder: where results are, and will be.
+        jobs: the jobs of the grid.
+        folder: the grid's folder, which holds the results.
         engine: does the jobs.
-        display: shows how far they have come.
+        display: shows the progress of the jobs.
         keep_certificates: whether each job keeps its messages and certificates.
     """
     left = [job for job in jobs if not folder.done(job)]
@@ -69,7 +69,7 @@ def carry_out_grid(
 
 
 def _do(work: Work, jobs: Sequence[Job], engine: Engine, watch: Watcher) -> list[Outcome]:
-    """The outcomes of some work, the longest first: it should not begin when all else is done."""
+    """The outcomes of the jobs; the longest jobs start first, since one that starts last delays the end."""
     outcomes = []
     for outcome in engine(work, sorted(jobs, key=lambda job: -job.effort)) if jobs else ():
         watch(outcome)

@@ -1,4 +1,4 @@
-"""A grid from the command line: what `fedcert grid` and programs with a grid of their own have in common."""
+"""A grid from the command line: what `fedcert grid` and programs with their own grid have in common."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from fedcert.app.grid.selection import chosen
 
 @dataclass(frozen=True)
 class GridOptions:
-    """What a user may choose about a grid; see `options`."""
+    """The options that a user may set for a grid; see `options`."""
 
     data_dir: Path | None = None
     only: str | None = None
@@ -37,15 +37,15 @@ def run_grid(
     report_command: str,
     notify: Callable[[str], None],
 ) -> int:
-    """Run what is left of a grid, then write its report; the exit code.
+    """Run the remaining jobs of a grid, then write its report; returns the exit code.
 
     Args:
         grid: what to run.
-        out: its folder.
-        options: what the user chose.
-        report: writes the report from the folder; not called for a shard, nor where all jobs failed.
-        report_command: the command that writes the report when all shards are done, without the folder.
-        notify: is told what the user should know.
+        out: the grid's folder.
+        options: the user's options.
+        report: writes the report from the folder; not called for a shard, nor if all jobs failed.
+        report_command: the command, without the folder, that writes the report when all shards are done.
+        notify: is called with each notice for the user.
     """
     engine = choose_engine(options.engine, options.address, options.jobs)
     overrides = {"events": options.events} if options.events is not None else {}

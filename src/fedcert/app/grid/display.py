@@ -1,4 +1,4 @@
-"""How far a grid has come: a bar with the time left in a terminal, a line for each job in a log."""
+"""The progress of a grid: a bar with the remaining time in a terminal, one line per job in a log."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +16,10 @@ from fedcert.app.stopwatch import duration
 
 @dataclass(frozen=True)
 class ConsoleDisplay:
-    """Shows jobs on a console.
+    """Shows the progress of jobs on a console.
 
     Attributes:
-        console: where.
+        console: the console.
     """
 
     console: Console
@@ -28,12 +28,12 @@ class ConsoleDisplay:
     def __call__(
         self, description: str, jobs: Sequence[Job], name: Callable[[Job], str]
     ) -> Iterator[Watcher]:
-        """Watch jobs: open while they are done.
+        """A context, open while the jobs are done, which yields their watcher.
 
         Args:
-            description: what is done with them.
-            jobs: all of them.
-            name: what to call one.
+            description: what is done with the jobs.
+            jobs: all jobs to be watched.
+            name: the name to show for a job.
         """
         count = _Count(len(jobs), sum(job.effort for job in jobs))
         if not self.console.is_terminal:
@@ -64,7 +64,7 @@ class ConsoleDisplay:
 
 
 class _Count:
-    """How many jobs are done and have failed, and how long the rest will take."""
+    """Counts the jobs that are done or have failed, and estimates how long the rest will take."""
 
     def __init__(self, total: int, effort: float) -> None:
         self.total, self.effort = total, effort
@@ -73,7 +73,7 @@ class _Count:
         self.start = time.monotonic()
 
     def line(self, outcome: Outcome, name: str) -> str:
-        """Count an outcome; a line about it."""
+        """Count an outcome; returns a line about it."""
         self.done += 1
         self.failed += outcome.error is not None
         self.spent += outcome.job.effort
@@ -83,6 +83,6 @@ class _Count:
 
     @property
     def text(self) -> str:
-        """How many are done."""
+        """How many jobs are done and have failed, as text."""
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.total}{failed}"

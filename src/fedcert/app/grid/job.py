@@ -1,4 +1,4 @@
-"""A job of a grid: one run, known by a name that follows from its settings."""
+"""A job of a grid: one run, identified by a name that follows from its settings."""
 
 import hashlib
 import json
@@ -13,10 +13,10 @@ from fedcert.app.config import PLACE_SETTINGS, TRAINING_SETTINGS, RunConfig, mak
 
 @dataclass(frozen=True)
 class Job:
-    """A run.
+    """A run of a grid.
 
     Attributes:
-        config: what to run.
+        config: the configuration of the run.
     """
 
     config: RunConfig
@@ -28,25 +28,25 @@ class Job:
 
     @cached_property
     def name(self) -> str:
-        """A name for people, with a digest of every setting."""
+        """A readable name, with a digest of all settings that determine the numbers."""
         scale = self.config.scale
         posterior = scale if isinstance(scale, str) else f"{scale:g}"
         return f"{self._federation()}-{posterior}-{self._digest(self.identity)}"
 
     @cached_property
     def training(self) -> str:
-        """The name of the federation whose clients it needs; jobs that share it share their posteriors."""
+        """The name of the federation that the job trains; jobs with the same name share their posteriors."""
         trained = self.config.model_dump(mode="json", include=TRAINING_SETTINGS)
         return f"{self._federation()}-{self._digest(trained)}"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What determines its numbers."""
+        """The settings that determine the job's numbers."""
         return self.config.model_dump(mode="json", exclude=PLACE_SETTINGS)
 
     @property
     def effort(self) -> float:
-        """About how long it takes, in units that only compare jobs with each other."""
+        """Roughly how long the job takes, in units that only serve to compare jobs with each other."""
         widths = [784, *self.config.hidden, 10]
         parameters = sum(inputs * outputs for inputs, outputs in pairwise(widths))
         return parameters * math.pow(self.config.clients, 0.6) * (2 * len(self.config.hidden) - 1)
@@ -54,7 +54,8 @@ class Job:
     def _federation(self) -> str:
         config = self.config
         hidden = "x".join(map(str, config.hidden))
-        clients = f"{config.clients}-clients-{config.concentration:g}"
+        drawn = "" if config.concentration is None else f"-{config.concentration:g}"
+        clients = f"{config.clients}-clients{drawn}"
         return f"{config.dataset}-{hidden}-{clients}-seed-{config.seed}"
 
     @staticmethod

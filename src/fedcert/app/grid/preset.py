@@ -8,10 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fedcert.app.config import underscored
+from fedcert.app.config import setting_names
 from fedcert.app.grid.job import Job
+from fedcert.app.spelling import require_known, suggestion, underscored
 from fedcert.errors import InvalidConfig
 
+PARTS = ("title", "settings", "study")
 FOLDER = resources.files("fedcert.app.grid") / "presets"
 
 
@@ -20,7 +22,7 @@ class Study:
     """Runs that differ in some settings.
 
     Attributes:
-        settings: what all of them share.
+        settings: the settings that all runs share.
         over: the values of each setting that varies; all combinations are run.
     """
 
@@ -38,8 +40,8 @@ class Grid:
     """Several studies.
 
     Attributes:
-        title: what they are about.
-        studies: one after the other.
+        title: what the studies are about.
+        studies: the studies, in order.
     """
 
     title: str
@@ -49,7 +51,7 @@ class Grid:
         """Every run of the grid, once each.
 
         Args:
-            overrides: settings that go before the grid's own.
+            overrides: settings that take precedence over the grid's own.
             seeds: number of seeds to run everything with, from 0; None for the grid's own seeds.
         """
         repeated = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
@@ -63,15 +65,15 @@ class Grid:
 
 
 def presets() -> list[str]:
-    """The names of the grids that come with the package."""
+    """The names of the grids that ship with the package."""
     return sorted(Path(file.name).stem for file in FOLDER.iterdir() if file.name.endswith(".toml"))
 
 
 def load_grid(preset: str) -> Grid:
-    """A grid that comes with the package, or one in a file.
+    """A grid that ships with the package, or one in a file.
 
     Args:
-        preset: its name, or the path of a TOML file.
+        preset: the name of a grid, or the path of a TOML file.
     """
     if preset in presets():
         text = (FOLDER / f"{preset}.toml").read_text(encoding="utf-8")
@@ -95,25 +97,24 @@ def parse_grid(content: Mapping[str, Any]) -> Grid:
     """The grid that a TOML file describes.
 
     Args:
-        content: of the file: a title, settings of all runs, and studies.
+        content: the content of the file: a title, settings for all runs, and studies.
     """
-    _check_keys(content, {"title", "settings", "study"}, "a grid")
+    for key in content.keys() - PARTS:
+        raise InvalidConfig(f"a grid has no {key!r}: {suggestion(key, PARTS)}")
     title, shared, studies = content.get("title", ""), content.get("settings", {}), content.get("study", [])
     if not isinstance(title, str) or not isinstance(shared, dict):
-        raise InvalidConfig("the title of a grid is a text, its settings are a table")
+        raise InvalidConfig("the title of a grid must be a string, and its settings a table")
     if not isinstance(studies, list) or not all(isinstance(study, dict) for study in studies):
-        raise InvalidConfig("a grid has studies: [[study]]")
+        raise InvalidConfig("the studies of a grid must be tables: [[study]]")
+    require_known(shared, setting_names(), "settings")
     return Grid(title, tuple(_study(underscored(shared), study) for study in studies or [{}]))
 
 
 def _study(shared: Mapping[str, Any], study: Mapping[str, Any]) -> Study:
+    require_known(study, setting_names() | {"over": ()}, "study")
     over = study.get("over", {})
     if not isinstance(over, dict) or not all(isinstance(values, list) and values for values in over.values()):
-        raise InvalidConfig("over: a study varies settings in lists, such as over.clients = [2, 3]")
+        raise InvalidConfig("over: a study varies settings given as lists, such as over.clients = [2, 3]")
+    require_known(over, setting_names(), "study.over")
     own = {key: value for key, value in study.items() if key != "over"}
     return Study({**shared, **underscored(own)}, underscored(over))
-
-
-def _check_keys(table: Mapping[str, Any], known: set[str], what: str) -> None:
-    if unknown := set(table) - known:
-        raise InvalidConfig(f"{what} has {', '.join(sorted(known))}, not {', '.join(sorted(unknown))}")

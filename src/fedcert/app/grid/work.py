@@ -1,6 +1,6 @@
 """The work of one job, in whichever process or on whichever machine it runs.
 
-Every job computes in one thread, so that its numbers do not depend on how many run beside it.
+Every job computes in one thread, so that its numbers do not depend on how many jobs run at the same time.
 """
 
 from functools import lru_cache, partial
@@ -12,16 +12,17 @@ from fedcert.app.config import RunConfig
 from fedcert.app.grid.folder import GridFolder
 from fedcert.app.grid.job import Job
 from fedcert.app.journal import Once, afresh
-from fedcert.app.output import carry_out, identity_of
+from fedcert.app.output import carry_out
 from fedcert.app.run import RunResult, certify_clients
 from fedcert.app.stopwatch import Stopwatch
+from fedcert.app.summary import identity_of
 
 
 def train(folder: GridFolder, job: Job) -> None:
-    """Train the clients that a job needs, unless an earlier process has.
+    """Train the clients that a job needs, unless an earlier process has trained them.
 
     Args:
-        folder: of the grid.
+        folder: the grid's folder.
         job: the job.
     """
     folder.require()
@@ -30,11 +31,11 @@ def train(folder: GridFolder, job: Job) -> None:
 
 
 def certify(folder: GridFolder, keep_certificates: bool, job: Job) -> None:
-    """Carry out a job, whose clients are trained.
+    """Carry out a job whose clients are trained.
 
     Args:
-        folder: of the grid.
-        keep_certificates: whether messages and certificates are kept as files, to be checked.
+        folder: the grid's folder.
+        keep_certificates: whether messages and certificates are kept as files that can be checked.
         job: the job.
     """
     folder.require()
@@ -53,11 +54,11 @@ def certify(folder: GridFolder, keep_certificates: bool, job: Job) -> None:
 
 
 def _federation(config: RunConfig) -> Federation:
-    asked = {"dataset", "data_dir", "train_examples", "test_examples", "seed"}
+    asked = {"dataset", "data_dir", "table", "train_examples", "test_examples", "seed"}
     return form(config, _examples(RunConfig(**config.model_dump(include=asked))))
 
 
 @lru_cache(maxsize=3)
 def _examples(config: RunConfig) -> Examples:
-    """The examples of a run; the next job in this process often needs the same."""
+    """The examples of a run; cached, since the next job in this process often needs the same ones."""
     return choose_examples(config)

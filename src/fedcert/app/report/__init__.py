@@ -1,1 +1,1 @@
-"""Reports: rows of results in, tables, figures and pages out."""
+"""Reports: tables, figures and pages made from the results of runs."""

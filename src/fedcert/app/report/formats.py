@@ -19,7 +19,7 @@ LATEX = {
     "ε": r"$\epsilon$", "σ": r"$\sigma$", "α": r"$\alpha$", "γ": r"$\gamma$", "·": r"$\cdot$",
 }  # fmt: skip
 
-SYMBOL = r"(\b[A-Z]\^[a-z]+)"  # such as L^tr
+SYMBOL = r"(\b[A-Z]\^[a-z]+)"  # a letter with a superscript, such as L^tr
 
 
 def write_tables(tables: Iterable[Table], folder: Path) -> None:
@@ -27,7 +27,7 @@ def write_tables(tables: Iterable[Table], folder: Path) -> None:
 
     Args:
         tables: the tables.
-        folder: where they go, as NAME.csv, NAME.md and NAME.tex.
+        folder: the folder to write to, as NAME.csv, NAME.md and NAME.tex.
     """
     for table in tables:
         for suffix, text in (("csv", csv(table)), ("md", markdown(table)), ("tex", latex(table))):
@@ -35,11 +35,11 @@ def write_tables(tables: Iterable[Table], folder: Path) -> None:
 
 
 def shown(value: Value, column: Column) -> str:
-    """A value as people read it: mean ± sample standard deviation, in the digits of its column.
+    """A value as readable text, rounded as its column says; a spread as mean ± sample standard deviation.
 
     Args:
-        value: what stands in the table.
-        column: says how to round.
+        value: the value in the table.
+        column: the value's column, which says how to round.
     """
     if isinstance(value, Spread):
         mean = _rounded(value.mean, column)
@@ -52,11 +52,11 @@ def shown(value: Value, column: Column) -> str:
 
 
 def item(value: Value, column: Column) -> Item:
-    """A value as a page shows and sorts it; a spread sorts by its mean.
+    """A value as a page shows and sorts it; a spread is sorted by its mean.
 
     Args:
-        value: what stands in the table.
-        column: says how to round.
+        value: the value in the table.
+        column: the value's column, which says how to round.
     """
     match value:
         case Item():
@@ -70,15 +70,15 @@ def item(value: Value, column: Column) -> Item:
 
 
 def headings(table: Table) -> list[str]:
-    """The columns' headings, each with the one that it shares."""
+    """The columns' headings, each preceded by the heading of its group."""
     return [f"{column.group} {column.name}".strip() for column in table.columns]
 
 
 def csv(table: Table) -> str:
-    """All digits; a mean is followed by its deviation and its count.
+    """The table as CSV, with all digits; a mean is followed by its deviation and its count.
 
     Args:
-        table: what to write.
+        table: the table to write.
     """
     spread = [any(isinstance(row[i], Spread) for row in table.rows) for i in range(len(table.columns))]
     text = io.StringIO()
@@ -94,10 +94,10 @@ def csv(table: Table) -> str:
 
 
 def markdown(table: Table) -> str:
-    """A heading, the table, its caption.
+    """The table as Markdown: a heading, the table and its caption.
 
     Args:
-        table: what to write.
+        table: the table to write.
     """
     rules = ["---:" if number else ":---" for number in table.numeric]
     body = [
@@ -108,10 +108,10 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""A `table*` in the style of booktabs; needs \usepackage{booktabs,graphicx}.
+    r"""The table as LaTeX: a `table*` in the style of booktabs; needs \usepackage{booktabs,graphicx}.
 
     Args:
-        table: what to write.
+        table: the table to write.
     """
     kinds = "".join("r" if number else "l" for number in table.numeric)
     lines = [
@@ -139,7 +139,7 @@ def raised(text: str) -> str:
     """Text for HTML and Markdown; L^tr becomes a symbol with a superscript.
 
     Args:
-        text: already escaped.
+        text: text that is already escaped.
 
     >>> raised("L^tr of 5 %")
     'L<sup>tr</sup> of 5 %'
@@ -188,7 +188,7 @@ def _csv_fields(value: Value, column: Column, spread: bool) -> list[Value]:
 
 
 def _float(value: Fraction, column: Column) -> float:
-    """The nearest number on the side that keeps a bound a bound."""
+    """The nearest float, rounded in the direction in which a bound stays a bound."""
     near = float(value)
     if column.rounding == "down" and near > value:
         return math.nextafter(near, -math.inf)
@@ -206,7 +206,7 @@ def _latex_cell(value: Value, column: Column) -> str:
 
 
 def _group_headings(table: Table) -> list[str]:
-    """A row of the headings that neighbours share, with a rule under each."""
+    """A row of the headings that neighbouring columns share, with a rule under each."""
     if not table.groups:
         return []
     names, rules, start = [], [], 1

@@ -1,4 +1,4 @@
-"""Which runs may be averaged, and which settings tell the others apart."""
+"""Grouping of runs: which runs may be averaged, and which settings tell the others apart."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ class Key:
     """A leading column, by which rows are told apart.
 
     Attributes:
-        column: its heading.
-        of: the value for a run.
+        column: the column with its heading.
+        of: gives the value for a run.
     """
 
     column: Column
@@ -44,21 +44,23 @@ def grouped(runs: Iterable[FinishedRun], key: Callable[[FinishedRun], K]) -> dic
 
 
 def pair(run: FinishedRun) -> tuple[str, str]:
-    """Data set and architecture."""
+    """The data set and the architecture of a run."""
     return run.dataset, run.architecture
 
 
 def flat_settings(run: FinishedRun) -> dict[str, Any]:
-    """All settings that may matter, nested ones by their own names."""
+    """All settings that may matter; nested settings are listed under their own names."""
     flat: dict[str, Any] = {}
     for name, value in run.config.items():
         if name not in IMMATERIAL:
             flat |= value if isinstance(value, dict) else {name: value}
+    if len(flat["epsilon"]) == 1:
+        (flat["epsilon"],) = flat["epsilon"]  # a number, which may be swept over
     return flat
 
 
 def other_settings(run: FinishedRun) -> dict[str, Any]:
-    """All settings that may matter but the axes of a grid."""
+    """All settings that may matter except the axes of a grid."""
     return {name: value for name, value in flat_settings(run).items() if name not in AXES}
 
 
@@ -66,8 +68,8 @@ def distinguishing(runs: Sequence[FinishedRun], besides: str = "") -> list[Key]:
     """A leading column for every setting, other than the axes of the grid, in which the runs differ.
 
     Args:
-        runs: of one table.
-        besides: a setting that has a column already.
+        runs: the runs of one table.
+        besides: a setting that already has a column.
     """
     settings = [other_settings(run) for run in runs]
     names = distinct(name for values in settings for name in values if name != besides)
@@ -85,14 +87,14 @@ def spread_table(
     measures: Sequence[Measure],
     swept: str = "",
 ) -> list[Table]:
-    """A table with a row for each value of the keys; measures that nothing is known of are left out.
+    """A table with one row per combination of the keys' values; measures without any value are left out.
 
     Args:
-        table: its name, title and caption, without rows yet.
-        runs: what is averaged, within rows; rows come in their order.
-        keys: leading columns; settings in which the runs differ come before them.
+        table: a table without rows that gives the name, title and caption.
+        runs: the runs to average within rows; they determine the order of the rows.
+        keys: leading columns; columns for settings in which the runs differ come before them.
         measures: the other columns.
-        swept: a setting among the keys that is none of the axes.
+        swept: a setting among the keys that is not one of the axes.
     """
     known = [measure for measure in measures if any(measure.of(run) is not None for run in runs)]
     if not known:
@@ -112,7 +114,7 @@ def spread_table(
 
 
 def averaged(runs: Sequence[FinishedRun]) -> str:
-    """How the entries were made, for a caption."""
+    """How the entries were computed, for a caption."""
     seeds = len({run.config["seed"] for run in runs})
     plural = "" if seeds == 1 else "s"
     return f"Entries are mean ± sample standard deviation over the runs of a row ({seeds} seed{plural})."

@@ -1,4 +1,4 @@
-"""Small images inside a page: PNG files as data URIs, a pixel for each number."""
+"""Small images inside a page: PNG files as data URIs, one pixel per number."""
 
 import base64
 import struct
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 BLUE = (0, 114, 178)
-GREY, COLOUR_ALPHA = 0, 6  # PNG's names of what a pixel holds
+GREY, COLOUR_ALPHA = 0, 6  # PNG's codes for what a pixel holds
 
 
 def input_image(x: Float[np.ndarray, "p"], shape: tuple[int, int]) -> str:
@@ -23,7 +23,7 @@ def input_image(x: Float[np.ndarray, "p"], shape: tuple[int, int]) -> str:
 
 
 def heat_map(counts: Sequence[Sequence[int]]) -> str:
-    """Counts as shades of blue, on no background of its own.
+    """Counts as shades of blue on a transparent background.
 
     Args:
         counts: rows of numbers ≥ 0, all of the same length.
@@ -34,7 +34,7 @@ def heat_map(counts: Sequence[Sequence[int]]) -> str:
 
 def _data_uri(pixels: UInt8[np.ndarray, "rows columns channels"], colour: int) -> str:
     rows, columns, _ = pixels.shape
-    lines = b"".join(b"\0" + line.tobytes() for line in pixels)  # each line says that it is not filtered
+    lines = b"".join(b"\0" + line.tobytes() for line in pixels)  # PNG filter type 0: not filtered
     header = struct.pack(">IIBBBBB", columns, rows, 8, colour, 0, 0, 0)
     parts = _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines, 9)) + _chunk(b"IEND", b"")
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + parts).decode()

@@ -1,4 +1,4 @@
-"""What is measured about a run, in the units of the tables: %, s."""
+"""Measures of a run, in the units of the tables: % and seconds."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -9,8 +9,9 @@ from fedcert.app.config import RunConfig
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Column, Spread
 from fedcert.app.report.words import distinct
+from fedcert.families.registry import families as registered
 
-MIN_DIVISOR = 1e-100  # quotients by less may overflow
+MIN_DIVISOR = 1e-100  # division by less may overflow
 SYMBOLS = {"local": "L^loc", "transported": "L^tr", "direct": "L^dir"}
 
 
@@ -19,8 +20,8 @@ class Measure:
     """A column whose value in a row is a mean over runs.
 
     Attributes:
-        column: its heading.
-        of: the value of one run; None where it is not known.
+        column: the column with its heading.
+        of: gives the value of one run; None if it is not known.
     """
 
     column: Column
@@ -29,6 +30,10 @@ class Measure:
     def under(self, group: str) -> "Measure":
         """The same measure under a shared heading."""
         return replace(self, column=replace(self.column, group=group))
+
+    def shown_in(self, view: str) -> "Measure":
+        """The same measure in a view of its own, which a page shows one at a time."""
+        return replace(self, column=replace(self.column, view=view))
 
     def over(self, runs: Iterable[FinishedRun]) -> Spread | None:
         """Mean and sample standard deviation over runs."""
@@ -39,7 +44,7 @@ def spread(values: Iterable[float]) -> Spread | None:
     """Mean and sample standard deviation; None without values.
 
     Args:
-        values: of several runs.
+        values: the values of several runs.
     """
     known = list(values)
     if not known:
@@ -48,7 +53,7 @@ def spread(values: Iterable[float]) -> Spread | None:
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """The quotient of two numbers ≥ 0; None where the whole is nothing, or next to nothing.
+    """The quotient of two numbers ≥ 0; None if the divisor is below `MIN_DIVISOR`.
 
     Args:
         part: the dividend.
@@ -61,16 +66,17 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def families(runs: Iterable[FinishedRun]) -> list[str]:
-    """The events that something is proven of: those of every run by default first, then others."""
+    """The families of events with claims: first those that a run has by default, then by strength."""
     found = {events for run in runs for _, _, events in run.claims}
-    return [name for name in distinct([*RunConfig().events, *sorted(found)]) if name in found]
+    known = [*RunConfig().events, *(family.name for family in reversed(registered()))]
+    return [name for name in distinct([*known, *sorted(found)]) if name in found]
 
 
 def accuracy(rule: str | None = None) -> Measure:
     """Accuracy of the posterior-mean model.
 
     Args:
-        rule: that makes it; None for the one that is deployed.
+        rule: the rule that makes the model; None for the deployed rule.
     """
     return Measure(
         Column("Acc. (%)"), lambda run: _percent(run.summary["accuracy_by_rule"].get(_rule(rule, run)))
@@ -81,8 +87,8 @@ def bound(claim: str, rule: str | None, events: str) -> Measure:
     """A proven lower bound; local claims are about the clients, whatever rule is deployed.
 
     Args:
-        claim: its kind.
-        rule: that it is about; None for the one that is deployed.
+        claim: the kind of claim.
+        rule: the rule that the claim is about; None for the deployed rule.
         events: the family of events.
     """
 
@@ -107,15 +113,15 @@ def estimate(name: Literal["mc-ibp", "attack-survival"], rule: str | None) -> Me
     """A Monte Carlo mean.
 
     Args:
-        name: of the estimate.
-        rule: that it is about; None for the one that is deployed.
+        name: the name of the estimate.
+        rule: the rule that the estimate is about; None for the deployed rule.
     """
     heading = {"mc-ibp": "MC–IBP (%)", "attack-survival": "Survival (%)"}[name]
     return Measure(Column(heading), lambda run: _percent(run.estimate(name).get(_rule(rule, run))))
 
 
 def stage(heading: str, *names: str) -> Measure:
-    """Seconds of some stages of the run."""
+    """The seconds that some stages of a run took together."""
 
     def of(run: FinishedRun) -> float | None:
         timings = run.summary["timings"]
@@ -126,7 +132,7 @@ def stage(heading: str, *names: str) -> Measure:
 
 
 def proving(events: str, *rules: str) -> Measure:
-    """Seconds that the claims with these events took; all rules unless some are named."""
+    """The seconds that the claims with these events took, for all rules unless some are named."""
 
     def of(run: FinishedRun) -> float | None:
         known = [

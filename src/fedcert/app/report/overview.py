@@ -1,17 +1,19 @@
-"""A grid at a glance: means by scale, seconds by stage, partitions and settings."""
+"""An overview of a grid: means by scale, seconds by stage, partitions and settings."""
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import torch
 
 from fedcert.app.config import PLACE_SETTINGS
 from fedcert.app.report.bounds import Bounds
-from fedcert.app.report.grouping import AXES
+from fedcert.app.report.grouping import AXES, grouped
 from fedcert.app.report.images import heat_map
+from fedcert.app.report.measures import families
 from fedcert.app.report.runs import FinishedRun, federations
 from fedcert.app.report.words import distinct, scale_name
 from fedcert.numerics.enclosure import Enclosure
@@ -23,12 +25,18 @@ STAGES = {
     "estimates": "Monte Carlo",
 }
 OTHER = "everything else"
+CHOSEN = {
+    "first": "the first ones as they come",
+    "random": "drawn at random",
+    "correct": "selected because the mean model classifies them correctly (no accuracy)",
+    "given": "as given",
+}
 
 
 def typical(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The largest study of a grid, which means speak of: runs that differ in data, network and clients alone.
+    """The runs that means are taken over: the largest study of a grid, whose runs differ only in `AXES`.
 
-    Scales that only a few of them have, as in a sweep, are left out.
+    Scales that only a few of these runs have, as in a sweep, are left out.
     """
 
     def protocol(run: FinishedRun) -> str:
@@ -43,33 +51,81 @@ def typical(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
 
 
 def means_by_scale(runs: Sequence[FinishedRun]) -> dict[str, list[Bounds]]:
-    """What is proven of the deployed models, mean over the typical runs, by scale: each family and kind."""
-    by_scale: dict[str, list[FinishedRun]] = {}
-    for run in typical(runs):
-        by_scale.setdefault(scale_name(run.config["scale"]), []).append(run)
-    return {name: _means(each) for name, each in by_scale.items()}
+    """Mean bounds of the deployed models over the typical runs, by scale: one per family and kind.
+
+    The families that prove nothing are one entry together, the last.
+    """
+    return {name: _means(each) for name, each in _by_scale(runs).items()}
+
+
+def accuracy_by_scale(runs: Sequence[FinishedRun]) -> dict[str, float]:
+    """Mean accuracy of the typical runs' mean models, by scale: on the inputs that the bounds are about.
+
+    Where these were selected for being classified correctly, it is that on the test inputs as they come.
+    """
+    return {name: fmean(map(_accuracy, each)) for name, each in _by_scale(runs).items()}
+
+
+def strongest_by_scale(runs: Sequence[FinishedRun]) -> dict[str, Bounds]:
+    """The largest mean lower bound of each scale; of several, that with the least upper bound."""
+    means = means_by_scale(runs)
+    return {name: max(each, key=lambda bounds: bounds.strength) for name, each in means.items() if each}
+
+
+def about(runs: Sequence[FinishedRun]) -> str:
+    """What the bounds of some runs are about, in words: the inputs, norm, radius and rule.
+
+    Args:
+        runs: at least one run.
+    """
+    chosen = distinct(CHOSEN.get(how, how) for how in (run.summary["inputs"]["chosen"] for run in runs))
+    counts = sorted({run.summary["inputs"]["count"] for run in runs})
+    count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    radii = ", ".join(distinct(f"{run.epsilon:g}" for run in runs))
+    rules = ", ".join(distinct(run.config["rule"] for run in runs))
+    weighted = any(run.summary["norm"] == "weighted-linf" for run in runs)
+    balls = "balls of radius or boxes of measurement error ×" if weighted else "ℓ∞ balls of radius"
+    return f"{count} inputs each, {' or '.join(chosen)}; {balls} {radii}; rule {rules}"
+
+
+def _by_scale(runs: Sequence[FinishedRun]) -> dict[str, list[FinishedRun]]:
+    return grouped(typical(runs), lambda run: scale_name(run.config["scale"]))
+
+
+def _accuracy(run: FinishedRun) -> float:
+    return run.summary["accuracy"] if run.selected else run.summary["inputs"]["accuracy"]
 
 
 def _means(runs: Sequence[FinishedRun]) -> list[Bounds]:
-    found: dict[str, list[Bounds]] = {}
+    found: dict[tuple[str, str], list[Bounds]] = {}
     for run in runs:
         survival = run.estimate("attack-survival")
         for (kind, rule, events), row in run.claims.items():
             if kind != "local" and rule == run.config["rule"]:
-                found.setdefault(f"{events} · {kind}", []).append(Bounds.of(row, survival))
-    return [
-        Bounds(
-            name,
+                found.setdefault((events, kind), []).append(Bounds.of(row, survival))
+    means = {
+        claim: Bounds(
+            " · ".join(claim),
             _mean([each.lower for each in rows]).lower.item(),
             None if None in (uppers := [each.upper for each in rows]) else _mean(uppers).upper.item(),
             None if None in (shares := [each.survival for each in rows]) else _tensor(shares).mean().item(),
         )
-        for name, rows in found.items()
-    ]
+        for claim, rows in found.items()
+    }
+    order = [events for events in families(runs) if events in {events for events, _ in means}]
+    telling = {events for (events, _), bounds in means.items() if bounds.says_something}
+    empty = [events for events in order if events not in telling]
+    kept = [b for (events, _), b in sorted(means.items(), key=_by(order)) if events not in empty]
+    return [*kept, *([Bounds(", ".join(empty), 0.0, None, None)] if empty else [])]
+
+
+def _by(order: Sequence[str]) -> Callable[[tuple[tuple[str, str], Bounds]], tuple[int, bool]]:
+    """Families in the given order, direct claims first."""
+    return lambda each: (order.index(each[0][0]), each[0][1] != "direct")
 
 
 def _mean(values: Sequence[float | None]) -> Enclosure:
-    """The mean of proven bounds of probabilities."""
+    """An enclosure of the mean of proven bounds of probabilities."""
     return Enclosure.exactly(_tensor(values)).mean().clamp(0.0, 1.0)
 
 
@@ -78,7 +134,7 @@ def _tensor(values: Sequence[float | None]) -> torch.Tensor:
 
 
 def seconds(runs: Sequence[FinishedRun]) -> dict[str, float]:
-    """The seconds of all runs together, by stage; clients that several runs share are trained once."""
+    """The total seconds of all runs, by stage; the training of clients that runs share counts once."""
     total = dict.fromkeys((*STAGES.values(), OTHER), 0.0)
     for run in runs:
         for stage, spent in run.summary["timings"].items():
@@ -92,10 +148,10 @@ class Partition:
     """How the classes of a data set are spread over clients.
 
     Attributes:
-        clients: their number.
-        concentration: α.
-        seed: of the draw.
-        image: a row for each client, a column for each class, as a data URI.
+        clients: the number of clients.
+        concentration: the Dirichlet concentration α.
+        seed: the seed of the draw.
+        image: a heat map with one row per client and one column per class, as a data URI.
     """
 
     clients: int
@@ -105,11 +161,11 @@ class Partition:
 
 
 def partitions(runs: Sequence[FinishedRun]) -> dict[str, list[Partition]]:
-    """The different partitions of the grid, by data set."""
+    """The different partitions of the grid, by data set; data that name their clients have none."""
     found: dict[tuple[str, int, float, int], list[list[int]]] = {}
     for run in runs:
         config, histograms = run.config, run.summary["histograms"]
-        if histograms is not None:
+        if histograms is not None and config["concentration"] is not None:
             key = (config["dataset"], config["clients"], config["concentration"], config["seed"])
             found.setdefault(key, histograms)
     by_dataset: dict[str, list[Partition]] = {}
@@ -120,7 +176,7 @@ def partitions(runs: Sequence[FinishedRun]) -> dict[str, list[Partition]]:
 
 
 def settings(runs: Sequence[FinishedRun]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """What all runs have in common, and what differs with all its values."""
+    """The settings that all runs share, and those that differ with all their values."""
     configs = [run.config for run in runs]
     values = {
         key: [json.loads(text) for text in distinct(json.dumps(config.get(key)) for config in configs)]

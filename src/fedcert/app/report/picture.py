@@ -1,4 +1,4 @@
-"""A figure as data: what it shows in words, as vector and as pixels."""
+"""A figure as data: its caption, and its drawing as vectors and as pixels."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ class Picture:
     """A drawn figure.
 
     Attributes:
-        name: a file's stem.
-        title: a heading.
-        caption: what is to be seen.
+        name: the stem of the figure's file names.
+        title: the heading.
+        caption: what the figure shows.
         svg: the figure as an <svg> element.
-        png: the figure in pixels.
-        pdf: the figure for LaTeX.
+        png: the figure as a PNG file.
+        pdf: the figure as a PDF file, for LaTeX.
     """
 
     name: str
@@ -33,7 +33,7 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> None:
 
     Args:
         pictures: the figures.
-        folder: where they go, as NAME.svg, NAME.png and NAME.pdf.
+        folder: the folder to write to, as NAME.svg, NAME.png and NAME.pdf.
     """
     for picture in pictures:
         for suffix, content in (("svg", picture.svg), ("png", picture.png), ("pdf", picture.pdf)):

@@ -1,4 +1,4 @@
-"""Finished runs: the contents of their files, found by claim and by estimate."""
+"""Finished runs: the contents of their files, indexed by claim and by estimate."""
 
 import json
 import math
@@ -12,23 +12,25 @@ from urllib.parse import quote
 
 from fedcert.app.config import TRAINING_SETTINGS
 from fedcert.app.journal import RESULT
+from fedcert.app.records import Property, Row, Summary
+from fedcert.app.report.bounds import Bounds
 from fedcert.app.report.words import DATASET_NAMES, architecture, distinct
-from fedcert.app.result import Property, Row, Summary, claim_of, read_properties, read_summary
+from fedcert.app.result import claim_at, claim_of, read_properties, read_summary
 from fedcert.errors import DataError
 
 JOBS = "jobs"
 IMMATERIAL = frozenset({"data_dir", "device", "events", "claims"})
-"""Settings that do not make it another federation: where it ran, and what was claimed about it."""
+"""Settings that do not tell federations apart: where a run was made, and what was claimed about it."""
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a run left behind.
+    """The contents of a finished run's files.
 
     Attributes:
         summary: the content of its result.json.
         properties: the content of its properties.json.
-        link: where its own report lies, seen from the one that is made; empty where there is none.
+        link: the path of the run's own report, relative to the new report; empty if there is none.
     """
 
     summary: Summary
@@ -37,62 +39,100 @@ class FinishedRun:
 
     @property
     def config(self) -> dict[str, Any]:
-        """All its settings."""
+        """All settings of the run."""
         return self.summary["config"]
 
     @property
     def dataset(self) -> str:
-        """Where its data come from."""
+        """The name of the data set."""
         return str(self.config["dataset"])
 
     @property
     def architecture(self) -> str:
-        """Its hidden layers: 1×64, 2×64."""
+        """The hidden layers in words, such as 1×64 or 2×64."""
         return architecture(self.config["hidden"])
 
     @property
     def clients(self) -> int:
-        """How many clients it was to have."""
+        """The number of clients in the configuration."""
         return int(self.config["clients"])
 
     @property
     def concentration(self) -> float:
-        """Of the Dirichlet partition."""
-        return float(self.config["concentration"])
+        """The concentration of the Dirichlet partition; infinite where the data say whose each example is."""
+        given = self.config["concentration"]
+        return math.inf if given is None else float(given)
 
     @property
     def scale(self) -> float | str:
-        """The posterior scale: a number, or that it is learned."""
+        """The posterior scale: a number, or the word 'learned'."""
         scale: float | str = self.config["scale"]
         return scale
 
+    @property
+    def radii(self) -> list[float]:
+        """The radii that claims are made for, in the order of the configuration."""
+        radii: list[float] = self.config["epsilon"]
+        return radii
+
+    @property
+    def epsilon(self) -> float:
+        """The first radius, which tables show where there is room for one only."""
+        return self.radii[0]
+
     @cached_property
     def claims(self) -> dict[tuple[str, str, str], Row]:
-        """What is proven, by kind, rule and events."""
-        return {claim_of(row): row for row in self.summary["summary"]}
+        """What is proven at the first radius, by kind, rule and events."""
+        return self.claims_at(self.epsilon)
 
-    def estimate(self, name: str) -> dict[str, float]:
+    def claims_at(self, epsilon: float) -> dict[tuple[str, str, str], Row]:
+        """What is proven at one radius, by kind, rule and events.
+
+        Args:
+            epsilon: the radius.
+        """
+        return {claim_of(row): row for row in self.summary["summary"] if row["epsilon"] == epsilon}
+
+    def estimate(self, name: str, epsilon: float | None = None) -> dict[str, float]:
         """The values of an estimate by rule.
 
         Args:
-            name: such as "mc-ibp".
+            name: the name of the estimate, such as "mc-ibp".
+            epsilon: the radius; the first one where None.
         """
-        return {row["rule"]: row["value"] for row in self.summary["estimates"] if row["name"] == name}
+        radius = self.epsilon if epsilon is None else epsilon
+        asked = [row for row in self.summary["estimates"] if (row["name"], row["epsilon"]) == (name, radius)]
+        return {row["rule"]: row["value"] for row in asked}
 
     @property
     def strongest(self) -> Row | None:
-        """The row with the largest L of the deployed model; None where nothing is claimed of it."""
-        rule = self.config["rule"]
-        deployed = [row for (kind, of, _), row in self.claims.items() if kind != "local" and of == rule]
-        return max(deployed, key=lambda row: row["lower"], default=None)
+        """The strongest claim about the deployed model at the first radius; None if there is none."""
+        return self.strongest_at(self.epsilon)
+
+    def strongest_at(self, epsilon: float) -> Row | None:
+        """The claim about the deployed model at one radius with the largest L; None if there is none.
+
+        Of several that show the same L, the one with the least U.
+
+        Args:
+            epsilon: the radius.
+        """
+        rule, claims = self.config["rule"], self.claims_at(epsilon)
+        deployed = [row for (kind, of, _), row in claims.items() if kind != "local" and of == rule]
+        return max(deployed, key=lambda row: Bounds.of(row, {}).strength, default=None)
+
+    @property
+    def selected(self) -> bool:
+        """Whether inputs were selected for being classified correctly, so that no bound is an accuracy."""
+        return self.summary["inputs"]["chosen"] == "correct"
 
 
 def read_runs(folders: Sequence[Path], out: Path) -> list[FinishedRun]:
     """The finished runs in some folders, each once.
 
     Args:
-        folders: each the folder of a grid, of a shard of one, or of one run.
-        out: from where their own reports are linked.
+        folders: the folders of grids, of shards of grids, or of single runs.
+        out: the folder of the report that links to the runs' own reports.
     """
     found: dict[str, FinishedRun] = {}
     for place in (place for folder in folders for place in _places(folder)):
@@ -107,7 +147,7 @@ def read_runs(folders: Sequence[Path], out: Path) -> list[FinishedRun]:
 
 
 def merged(runs: Iterable[FinishedRun]) -> list[FinishedRun]:
-    """Every federation once, in the order of their settings; its runs with other events or claims are one."""
+    """Every federation once, in the order of settings; runs that differ in events or claims are combined."""
     found: dict[str, FinishedRun] = {}
     for run in runs:
         identity = _identity(run)
@@ -116,13 +156,13 @@ def merged(runs: Iterable[FinishedRun]) -> list[FinishedRun]:
 
 
 def federations(runs: Iterable[FinishedRun]) -> list[FinishedRun]:
-    """One run of each federation that was trained; several may share its clients."""
+    """One run of each federation that was trained; several runs may share its clients."""
     found = {json.dumps({key: run.config.get(key) for key in sorted(TRAINING_SETTINGS)}): run for run in runs}
     return list(found.values())
 
 
 def order(run: FinishedRun) -> tuple[object, ...]:
-    """By architecture, data set, clients and concentration; fixed scales before learned ones."""
+    """A sort key: architecture, data set, clients, concentration, scale (learned ones last) and seed."""
     scale = math.inf if isinstance(run.scale, str) else run.scale
     place = [*DATASET_NAMES, run.dataset].index(run.dataset)
     widths = tuple(run.config["hidden"])
@@ -130,12 +170,12 @@ def order(run: FinishedRun) -> tuple[object, ...]:
 
 
 def _places(folder: Path) -> Iterator[Path]:
-    """The folders of finished runs: of a run itself, or of the jobs of a grid."""
+    """The folders of finished runs: the folder itself if it holds a run, and those of a grid's jobs."""
     found = [path.parent for path in sorted((folder / JOBS).glob(f"*/{RESULT}"))]
     own = [folder] if (folder / RESULT).is_file() else []
     if not (own or found):
         raise DataError(
-            f"{folder}: no results there: give the folder of a run, or of a grid with finished jobs"
+            f"{folder}: no results in this folder: give the folder of a run, or of a grid with finished jobs"
         )
     yield from (*own, *found)
 
@@ -146,10 +186,11 @@ def _identity(run: FinishedRun) -> str:
 
 
 def _together(first: FinishedRun, second: FinishedRun) -> FinishedRun:
-    """Two runs of one federation as one; the first goes before, and a stage took what the longer one took."""
+    """Two runs of one federation as one; the first takes precedence, and each stage takes the longer time."""
     one, other = first.summary, second.summary
-    new = [i for i, row in enumerate(other["summary"]) if claim_of(row) not in first.claims]
-    known = {(row["name"], row["rule"]) for row in one["estimates"]}
+    claimed = {claim_at(row) for row in one["summary"]}
+    new = [i for i, row in enumerate(other["summary"]) if claim_at(row) not in claimed]
+    known = {(row["name"], row["rule"], row["epsilon"]) for row in one["estimates"]}
     names = {key: distinct([*first.config[key], *second.config[key]]) for key in ("events", "claims")}
     summary: Summary = {
         **one,
@@ -157,7 +198,7 @@ def _together(first: FinishedRun, second: FinishedRun) -> FinishedRun:
         "summary": [*one["summary"], *(other["summary"][i] for i in new)],
         "estimates": [
             *one["estimates"],
-            *(row for row in other["estimates"] if (row["name"], row["rule"]) not in known),
+            *(row for row in other["estimates"] if (row["name"], row["rule"], row["epsilon"]) not in known),
         ],
         "timings": {
             stage: max(one["timings"].get(stage, 0.0), other["timings"].get(stage, 0.0))

@@ -1,4 +1,4 @@
-"""Sweeps: runs that differ in one setting, whichever it is, and in nothing else but the seed."""
+"""Sweeps: runs that differ in one setting, whichever it is, and otherwise only in the seed."""
 
 import json
 import math
@@ -16,13 +16,13 @@ from fedcert.app.report.grouping import (
     grouped,
     spread_table,
 )
-from fedcert.app.report.measures import Measure, bound, estimate, families, upper
+from fedcert.app.report.measures import Measure, accuracy, bound, estimate, families, upper
 from fedcert.app.report.runs import FinishedRun, order
 from fedcert.app.report.table import Column, Item, Table
 from fedcert.app.report.words import RULE_NAMES, distinct
 
-MIN_VALUES = 3  # of a setting, in a sweep
-MAX_NUMBER = 1e300  # beyond it nothing is drawn
+MIN_VALUES = 3  # minimum number of values of a setting in a sweep
+MAX_NUMBER = 1e300  # values of this magnitude or more are not drawn
 KEYS = {
     "hidden": ARCHITECTURE,
     "dataset": DATASET,
@@ -30,6 +30,7 @@ KEYS = {
     "clients": CLIENTS,
     "concentration": CONCENTRATION,
 }
+STUDY = "Certified probability against a setting"
 WORDS = {"scale": "posterior scale", "clients": "the number of clients"}
 
 
@@ -42,12 +43,12 @@ def swept_settings(runs: Sequence[FinishedRun]) -> list[str]:
 def sweeps(
     runs: Sequence[FinishedRun], setting: str, min_values: int = MIN_VALUES
 ) -> list[list[FinishedRun]]:
-    """Groups of runs that differ in one setting, and in the seed, and in nothing else.
+    """Groups of runs that differ in one setting, and otherwise only in the seed.
 
     Args:
-        runs: of a grid.
-        setting: what differs.
-        min_values: how many values of it there must be.
+        runs: the runs of a grid.
+        setting: the setting that differs.
+        min_values: the minimum number of values of the setting.
     """
 
     def rest(run: FinishedRun) -> str:
@@ -62,7 +63,7 @@ def sweeps(
 
 
 def place(run: FinishedRun, setting: str) -> float:
-    """Where a run stands in a sweep: at infinity if its scale is learned, NaN if it has no number."""
+    """A run's value of a setting as a coordinate: infinity if it is learned, NaN if it is not a number."""
     value: Any = flat_settings(run).get(setting)
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
         return float(value)
@@ -70,7 +71,7 @@ def place(run: FinishedRun, setting: str) -> float:
 
 
 def words(setting: str) -> str:
-    """A setting in the middle of a sentence."""
+    """A setting in words, for the middle of a sentence."""
     return WORDS.get(setting, setting.replace("_", " "))
 
 
@@ -84,19 +85,19 @@ def sweep_name(setting: str) -> str:
 
 
 def rule_names(runs: Iterable[FinishedRun]) -> str:
-    """The rules that are deployed, in the middle of a sentence."""
+    """The deployed rules in words, for the middle of a sentence."""
     return " and ".join(distinct(RULE_NAMES.get(run.config["rule"], run.config["rule"]) for run in runs))
 
 
 def certified(runs: Sequence[FinishedRun]) -> list[Measure]:
-    """What is known about the deployed rule: bounds by events, then estimates."""
+    """The measures of the deployed rule: accuracy, bounds by events, then estimates."""
     bounds = [
-        make(claim, None, events).under(events)
+        make(claim, None, events).under(events).shown_in(events)
         for events in families(runs)
         for claim in ("transported", "direct")
         for make in (bound, upper)
     ]
-    return [*bounds, estimate("mc-ibp", None), estimate("attack-survival", None)]
+    return [accuracy(), *bounds, estimate("mc-ibp", None), estimate("attack-survival", None)]
 
 
 def sweep_table(
@@ -105,25 +106,25 @@ def sweep_table(
     min_values: int = MIN_VALUES,
     costs: Sequence[Measure] = (),
 ) -> list[Table]:
-    """All sweeps over a setting, a row for each of its values.
+    """A table of all sweeps over a setting, with one row per value.
 
     Args:
-        runs: of a grid.
-        setting: what differs.
-        min_values: how many values of it there must be.
-        costs: what else is shown.
+        runs: the runs of a grid.
+        setting: the setting that differs.
+        min_values: the minimum number of values of the setting.
+        costs: further measures to show.
     """
     chosen = [run for group in sweeps(runs, setting, min_values) for run in group]
     swept = KEYS.get(setting, Key(Column(setting.replace("_", " ")), lambda run: _item(run, setting)))
     keys = [*(key for name, key in KEYS.items() if name != setting), swept]
     title = f"Certified probability{' and cost' if costs else ''} against {words(setting)}"
     caption = f"{rule_names(chosen)}, all else equal; estimates are no bounds."
-    table = Table(sweep_name(setting), title, caption)
+    table = Table(sweep_name(setting), title, caption, study=STUDY, choice=words(setting))
     return spread_table(table, chosen, keys, [*certified(chosen), *costs], setting)
 
 
 def sweep_tables(runs: Sequence[FinishedRun]) -> list[Table]:
-    """A table for every setting that is swept over."""
+    """One table for every setting that is swept over."""
     return [table for setting in swept_settings(runs) for table in sweep_table(runs, setting)]
 
 

@@ -9,12 +9,12 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over several results, and how far they differ.
+    """A mean over several results, with their standard deviation.
 
     Attributes:
-        mean: of the values.
-        deviation: their sample standard deviation; None where there is one value only.
-        count: how many values there are.
+        mean: the mean of the values.
+        deviation: the sample standard deviation of the values; None if there is only one value.
+        count: the number of values.
     """
 
     mean: float
@@ -23,20 +23,37 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Item:
-    """A value with a text of its own.
+class Stated:
+    """Where result.json states a bound.
 
     Attributes:
-        text: what is read.
-        key: what a page sorts it by; None comes last.
-        shade: how dark a page shows it, from 0 to 1.
-        link: a page that the text leads to; empty for none.
+        claim: which claim it is; see `bounds.stated_name`.
+        side: which of its bounds.
+        value: the bound, with all digits.
+    """
+
+    claim: str
+    side: Literal["lower", "upper"]
+    value: float
+
+
+@dataclass(frozen=True)
+class Item:
+    """A value with its own text.
+
+    Attributes:
+        text: the text to show.
+        key: the sort key on a page; None comes last.
+        shade: how dark its background is on a page, from 0 to 1.
+        link: the page that the text links to; empty for none.
+        stated: where result.json states this bound; None for what is no bound of it.
     """
 
     text: str
     key: int | float | str | None
     shade: float = 0.0
     link: str = ""
+    stated: Stated | None = None
 
 
 Value = str | int | float | Fraction | Spread | Item | None  # None is shown as a dash
@@ -47,16 +64,18 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: its heading, with the unit.
-        digits: decimals of its numbers.
-        group: a heading that it shares with its neighbours; empty for none.
-        rounding: a proven lower bound is shown rounded down, an upper one rounded up.
+        name: the heading, with the unit.
+        digits: the number of decimals.
+        group: a heading shared with neighbouring columns; empty for none.
+        rounding: how numbers are rounded; proven lower bounds are rounded down, upper bounds up.
+        view: a page shows the columns of one view at a time, and those without a view always.
     """
 
     name: str
     digits: int = 2
     group: str = ""
     rounding: Literal["nearest", "down", "up"] = "nearest"
+    view: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,11 +83,13 @@ class Table:
     """Rows under columns.
 
     Attributes:
-        name: a file's stem, and an identifier within a page.
-        title: a heading.
-        caption: what the figures mean, and how they were made.
+        name: the stem of the table's file names, and its identifier within a page.
+        title: the heading.
+        caption: what the numbers mean, and how they were computed.
         columns: the columns.
-        rows: one value for each column in each row.
+        rows: the rows, each with one value per column.
+        study: tables of one study are alike, and a page shows one of them at a time; empty for none.
+        choice: what tells the table from the others of its study.
     """
 
     name: str
@@ -76,16 +97,30 @@ class Table:
     caption: str
     columns: Sequence[Column] = ()
     rows: Sequence[Sequence[Value]] = ()
+    study: str = ""
+    choice: str = ""
+
+    @property
+    def views(self) -> list[str]:
+        """The views of its columns, in order; empty where they are shown all at once."""
+        found = list(dict.fromkeys(column.view for column in self.columns if column.view))
+        return found if len(found) > 1 else []
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """The headings that columns share, each with the number of columns; empty where none do."""
+        """The headings that columns share, each with the number of its columns; empty if there are none."""
         runs = [(name, len(list(run))) for name, run in groupby(self.columns, lambda column: column.group)]
         return runs if any(name for name, _ in runs) else []
 
     @property
+    def spans(self) -> list[tuple[str, str, int]]:
+        """The same for a page, by heading and view: columns of different views share no heading."""
+        runs = groupby(self.columns, lambda column: (column.group, column.view))
+        return [(*both, len(list(run))) for both, run in runs] if self.groups else []
+
+    @property
     def numeric(self) -> list[bool]:
-        """Which columns hold no words."""
+        """Which columns hold no text."""
         keys = ([v.key if isinstance(v, Item) else v for v in row] for row in self.rows)
         words = [{i for i, key in enumerate(row) if isinstance(key, str)} for row in keys]
         return [i not in set().union(*words) for i in range(len(self.columns))]
@@ -98,3 +133,17 @@ def percent(probability: float | None) -> Fraction | None:
     (Fraction(50, 1), None)
     """
     return None if probability is None else 100 * Fraction(probability)
+
+
+def bound(text: str, claim: str, side: Literal["lower", "upper"], value: float | None) -> Item:
+    """A bound of result.json as a page shows it; a dash where there is none.
+
+    Args:
+        text: the bound in per cent, rounded outward.
+        claim: which claim it is; see `bounds.stated_name`.
+        side: which of its bounds.
+        value: the bound itself.
+    """
+    if value is None:
+        return Item("–", None)
+    return Item(text, value, stated=Stated(claim, side, value))

@@ -1,17 +1,32 @@
-"""Settings, claims and times in a few words, the same in tables, figures, pages and the terminal."""
+"""Settings and claims in a few words, the same in tables, figures, pages and the terminal."""
 
+import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any, TypeVar
 
-from fedcert.app.result import Claimed, Summary
+from fedcert.app.records import ChosenInputs, Claimed, Summary
 
-DATASET_NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "digits": "Digits"}
-RULE_NAMES = {"fedavg": "FedAvg", "pog": "PoG"}
+DATASET_NAMES = {
+    "mnist": "MNIST",
+    "fashion-mnist": "Fashion-MNIST",
+    "digits": "Digits",
+    "heart-disease": "Heart disease",
+}
+CLASS_MEANINGS = {"heart-disease": " Class 1: diagnosed with heart disease; class 0: not."}
+"""What classes stand for, as a sentence."""
+RULE_NAMES = {
+    "fedavg": "FedAvg",
+    "pog": "PoG",
+    "wasserstein": "Wasserstein",
+    "reverse-kl": "reverse KL",
+    "forward-kl": "forward KL",
+}
 T = TypeVar("T")
 
 
 def architecture(hidden: Iterable[int]) -> str:
-    """Hidden layers as depth times width, where all are equally wide.
+    """Hidden layers in a few letters: depth times width if all are equally wide.
 
     >>> architecture([64, 64]), architecture([64, 32]), architecture([])
     ('2×64', '64-32', 'linear')
@@ -37,7 +52,7 @@ def hidden(config: Mapping[str, Any]) -> str:
 
 
 def participants(summary: Summary) -> str:
-    """How many clients took part, and of how many.
+    """How many clients took part, and out of how many if some did not.
 
     Args:
         summary: the content of result.json.
@@ -47,7 +62,7 @@ def participants(summary: Summary) -> str:
 
 
 def scale_name(scale: float | str) -> str:
-    """A posterior scale.
+    """A posterior scale as text.
 
     >>> scale_name(1e-5), scale_name("learned")
     ('1e-05', 'learned')
@@ -59,14 +74,77 @@ def setting(config: Mapping[str, Any]) -> str:
     """A federation in a few words.
 
     Args:
-        config: of a run.
+        config: the configuration of a run.
     """
+    drawn = "" if config["concentration"] is None else f" α\u00a0{config['concentration']:g},"
     return (
-        f"{config['dataset']}, {config['clients']} clients, α\u00a0{config['concentration']:g},"
-        f" hidden {hidden(config)}, scale {scale_name(config['scale'])}"
+        f"{config['dataset']}, {config['clients']} clients,{drawn}"
+        f" hidden {hidden(config)}, scale {posterior_scale(config)}"
     )
+
+
+def posterior_scale(config: Mapping[str, Any]) -> str:
+    """The scale of the clients' posteriors, and how they were learned if not by Bayes by Backprop.
+
+    >>> posterior_scale({"posterior": "bbb", "scale": 1e-5})
+    '1e-05'
+    >>> posterior_scale({"posterior": "ensemble", "members": 3, "scale": "learned"})
+    'learned (3 Laplace members)'
+
+    Args:
+        config: the configuration of a run.
+    """
+    match config["posterior"]:
+        case "laplace":
+            how = " (Laplace)"
+        case "ensemble":
+            how = f" ({config['members']} Laplace members)"
+        case _:
+            how = ""
+    return scale_name(config["scale"]) + how
+
+
+def radius_name(summary: Summary) -> str:
+    """What the radius of a run is called in headings: of measurements it counts errors.
+
+    Args:
+        summary: the content of result.json.
+    """
+    return "error ×" if summary["norm"] == "weighted-linf" else "radius"
+
+
+def radius_down(radius: float) -> str:
+    """A certified radius, rounded down.
+
+    >>> radius_down(0.02999999), radius_down(0.25)
+    ('0.0299', '0.2500')
+    """
+    return f"{math.floor(Fraction(radius) * 10_000) / 10_000:.4f}"
 
 
 def distinct(values: Iterable[T]) -> list[T]:
     """Each value once, in order of appearance."""
     return list(dict.fromkeys(values))
+
+
+def chosen_inputs(inputs: ChosenInputs) -> str:
+    """Which inputs the properties are about, and how they were chosen.
+
+    Args:
+        inputs: the entry of result.json.
+    """
+    count, source = f"{inputs['count']:,}", inputs["dataset"]
+    of = "" if inputs["available"] is None else f" of {inputs['available']:,}"
+    match inputs["chosen"]:
+        case "first" if inputs["count"] == inputs["available"]:
+            return f"all {count} test inputs of {source}"
+        case "first":
+            return f"the first {count}{of} test inputs of {source}, as they come"
+        case "random":
+            return f"{count}{of} test inputs of {source}, drawn at random (seed {inputs['seed']})"
+        case "correct":
+            return (
+                f"{count} test inputs of {source} selected because the mean model classifies them correctly"
+            )
+        case _:
+            return f"{count} inputs, as given"

@@ -4,6 +4,7 @@ from fedcert.model.layers.activation import Activation as Activation
 from fedcert.model.layers.activation import Line as Line
 from fedcert.model.layers.activation import Lines as Lines
 from fedcert.model.layers.activation import monotone_points as monotone_points
+from fedcert.model.layers.leaky_relu import LeakyReLU as LeakyReLU
 from fedcert.model.layers.linear import Linear as Linear
 from fedcert.model.layers.protocol import Affine as Affine
 from fedcert.model.layers.protocol import Layer as Layer

@@ -117,14 +117,14 @@ class Linear:
 
     @classmethod
     def from_module(cls, module: nn.Linear, shape: tuple[int, ...] | None) -> "Linear":
-        """Read a torch.nn.Linear with a bias.
+        """Read a torch.nn.Linear; one without a bias has the bias 0.
 
         Args:
             module: the torch module.
             shape: of one input; torch would map the rows of an image one by one, which is another layer.
         """
-        if [name for name, _ in module.named_parameters()] != ["weight", "bias"]:
-            raise UnsupportedLayer("a Linear layer needs a weight and a bias, and no other parameters")
+        if [name for name, _ in module.named_parameters()] not in (["weight", "bias"], ["weight"]):
+            raise UnsupportedLayer("a Linear layer has a weight, a bias or none, and no other parameters")
         if shape is not None and len(shape) != 1:
             raise UnsupportedLayer(f"a Linear layer on inputs of shape {shape} needs a Flatten before it")
         return cls(module.in_features, module.out_features)

@@ -48,7 +48,7 @@ def registered_layers() -> tuple[type, ...]:
     """All classes of layers that are known.
 
     >>> sorted(layer.name for layer in registered_layers() if layer.__module__.startswith("fedcert."))
-    ['linear', 'relu']
+    ['leaky-relu', 'linear', 'relu']
     """
     return tuple(_BY_NAME.values())
 
@@ -78,6 +78,15 @@ def read_layer(description: Mapping[str, Any]) -> Layer:
     return _BY_NAME[name].from_description({
         key: value for key, value in description.items() if key != "type"
     })
+
+
+def descends_from_layer(module: type[nn.Module]) -> bool:
+    """Whether a class of torch modules is one that is read as a layer, or a subclass, which is refused.
+
+    >>> descends_from_layer(nn.Linear), descends_from_layer(nn.Tanh)
+    (True, False)
+    """
+    return issubclass(module, tuple(_BY_MODULE))
 
 
 def layer_of_module(module: nn.Module, shape: tuple[int, ...] | None) -> Layer:

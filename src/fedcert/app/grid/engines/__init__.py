@@ -1,4 +1,4 @@
-"""Where jobs run: in processes of this machine, or on a Ray cluster."""
+"""Where jobs run: in processes on this machine, or on a Ray cluster."""
 
 from joblib import cpu_count
 
@@ -11,21 +11,21 @@ __all__ = ["Engine", "Outcome", "Processes", "RayCluster", "Work", "choose_engin
 
 
 def choose_engine(name: str, address: str | None = None, jobs: int | None = None) -> Engine:
-    """The engine of this name.
+    """The engine with this name.
 
     Args:
         name: joblib or ray.
-        address: of a Ray cluster that runs already.
-        jobs: how many at a time; as many as there are cores where None.
+        address: the address of a running Ray cluster; None to start one.
+        jobs: the number of parallel jobs; None for one per core.
     """
     count = jobs or cpu_count()
     match name:
         case "joblib" if address is None:
             return Processes(count)
         case "joblib":
-            raise InvalidConfig("address: only --engine ray has a cluster")
+            raise InvalidConfig("address: only --engine ray uses a cluster")
         case "ray" if address is not None and jobs is not None:
-            raise InvalidConfig("jobs: a cluster at an --address has as many workers as it has")
+            raise InvalidConfig("jobs: a cluster at an --address has its own number of workers")
         case "ray":
             return RayCluster(address, count)
         case _:

@@ -1,4 +1,4 @@
-"""Jobs in processes of this machine, by joblib."""
+"""Jobs in processes on this machine, using joblib."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,18 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from fedcert.app.grid.engines.protocol import Outcome, Work, attempt
 from fedcert.app.grid.job import Job
+from fedcert_check.interrupts import deaf_to_interrupts
 
-MAX_DEATHS = 3  # of the process of a job that runs alone, after which the job is given up
-DIED = (
-    f"its process was killed {MAX_DEATHS} times: out of memory? Use fewer --jobs, then give the command again"
-)
+MAX_DEATHS = 3  # a job that runs alone is given up after its process has died this many times
+DIED = f"its process was killed {MAX_DEATHS} times: out of memory? Use fewer --jobs, then repeat the command"
 
 
 @dataclass(frozen=True)
 class Processes:
-    """So many jobs at a time, each in a process.
+    """A fixed number of jobs at a time, each in its own process.
 
-    A process that dies takes the others with it, and joblib cannot tell whose it was. The jobs that were
-    under way are begun again when all others are done, each alone, so that only the guilty are given up.
+    A process that dies takes the others with it, and joblib cannot tell which one it was. The jobs that were
+    running are restarted when all others are done, one at a time, so that only the job at fault is given up.
 
     Attributes:
         count: the number of processes.
@@ -29,11 +28,11 @@ class Processes:
     count: int
 
     def __call__(self, work: Work, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """The outcome of each job, as they come.
+        """The outcome of each job, in the order in which they finish.
 
         Args:
             work: what to do with a job.
-            jobs: what to do it with.
+            jobs: the jobs to do.
         """
         left = {job.name: job for job in jobs}
         suspects: list[Job] = []
@@ -49,7 +48,7 @@ class Processes:
         yield Outcome(job, 0.0, DIED)
 
     def _until_one_dies(self, work: Work, left: dict[str, Job]) -> Generator[Outcome, None, list[Job]]:
-        """Outcomes, until a process dies; the jobs under way then. What was begun is taken from `left`."""
+        """Yield outcomes until a process dies; return the jobs then running. Started jobs leave `left`."""
         under_way: dict[str, Job] = {}
 
         def tasks() -> Iterator[object]:
@@ -60,7 +59,9 @@ class Processes:
 
         run = Parallel(self.count, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
         try:
-            for outcome in run(tasks()):
+            with deaf_to_interrupts():  # the workers: this process ends them
+                outcomes = run(tasks())
+            for outcome in outcomes:
                 del under_way[outcome.job.name]
                 yield outcome
         except TerminatedWorkerError:

@@ -1,4 +1,4 @@
-"""What an engine does with jobs, and what becomes of a job."""
+"""The interface of engines, which do jobs, and the outcome of a job."""
 
 import time
 import traceback
@@ -18,8 +18,8 @@ class Outcome:
 
     Attributes:
         job: the job.
-        seconds: it took.
-        error: what went wrong; None where nothing did.
+        seconds: how long the job took, in seconds.
+        error: what went wrong; None if nothing did.
     """
 
     job: Job
@@ -29,30 +29,30 @@ class Outcome:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Does jobs, in any order and at the same time."""
+    """Does jobs, in any order, possibly several at the same time."""
 
     def __call__(self, work: Work, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """The outcome of each job, as they come.
+        """The outcome of each job, in the order in which they finish.
 
         Args:
-            work: what to do with a job; it can be pickled, and so can be done elsewhere.
-            jobs: what to do it with.
+            work: what to do with a job; it can be pickled, so that it can be done in another process.
+            jobs: the jobs to do.
         """
         ...
 
 
 def attempt(work: Work, job: Job) -> Outcome:
-    """Do a job. Whatever it raises is its outcome: the other jobs go on.
+    """Do a job. An exception becomes part of its outcome, so that the other jobs continue.
 
     Args:
-        work: what to do.
-        job: with which job.
+        work: what to do with the job.
+        job: the job to do.
     """
     start = time.perf_counter()
     try:
         work(job)
     except FedcertError as error:
         return Outcome(job, time.perf_counter() - start, str(error))
-    except Exception:  # noqa: BLE001 - it is kept whole and shown at the end
+    except Exception:  # noqa: BLE001 - the full traceback is kept and shown at the end
         return Outcome(job, time.perf_counter() - start, traceback.format_exc())
     return Outcome(job, time.perf_counter() - start)

@@ -10,16 +10,16 @@ from fedcert.app.grid.engines.protocol import Outcome, Work, attempt
 from fedcert.app.grid.job import Job
 from fedcert.errors import InvalidConfig
 
-MAX_RETRIES = 2  # of a job whose worker died
+MAX_RETRIES = 2  # maximum number of retries of a job whose worker died
 
 
 @dataclass(frozen=True)
 class RayCluster:
-    """One job on each core of a cluster. A job whose worker dies is begun again elsewhere.
+    """One job on each core of a cluster. A job whose worker dies is restarted on another worker.
 
     Attributes:
-        address: of the cluster, or auto for the one that runs here; None starts one on this machine.
-        count: the number of workers of a cluster that is started here.
+        address: the address of the cluster, or auto for a running local one; None starts one on this machine.
+        count: the number of workers of a cluster that is started on this machine.
     """
 
     address: str | None = None
@@ -30,11 +30,11 @@ class RayCluster:
             raise InvalidConfig("engine: ray is not installed: pip install 'fedcert[ray]'")
 
     def __call__(self, work: Work, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """The outcome of each job, as they come.
+        """The outcome of each job, in the order in which they finish.
 
         Args:
             work: what to do with a job.
-            jobs: what to do it with.
+            jobs: the jobs to do.
         """
         self._connect()
         import ray
@@ -51,8 +51,8 @@ class RayCluster:
                 yield Outcome(job, 0.0, f"its worker failed ({type(error).__name__}: {error})")
 
     def _connect(self) -> None:
-        """Connect to the cluster, or start one, which ends with this process."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent home
+        """Connect to the cluster, or start one that ends with this process."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage statistics
         import ray
 
         if ray.is_initialized():

@@ -1,1 +1,1 @@
-"""Figures of grids, in one style."""
+"""Figures of grids, all in the same style."""

@@ -1,4 +1,4 @@
-"""Panels of curves over one axis, a family of events each."""
+"""Panels of curves over one axis, one curve per family of events and kind of claim."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ from fedcert.app.report.measures import Measure, bound, estimate, families, uppe
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.words import DATASET_NAMES, scale_name
 
-MAX_PANELS = 6  # of one figure; the tables show all
+MAX_PANELS = 6  # maximum number of panels in a figure; the tables show all sweeps
 
 
 def pair_name(of: tuple[str, str], between: str = " ") -> str:
-    """Data set and architecture in few letters.
+    """Data set and architecture in a few letters.
 
     >>> pair_name(("fashion-mnist", "1×64"))
     'FMNIST 1×64'
@@ -43,12 +43,12 @@ def scale_words(runs: Sequence[FinishedRun]) -> str:
 def panels(
     groups: Sequence[Sequence[FinishedRun]], label: str, height: float = 2.2
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel for each group of runs.
+    """A figure with one panel per group of runs.
 
     Args:
-        groups: each is one sweep.
-        label: of the vertical axes.
-        height: of a row of panels, in inches.
+        groups: the sweeps, one per panel.
+        label: the label of the vertical axes.
+        height: the height of a row of panels, in inches.
     """
     across = 2 if len(groups) in {2, 4} else min(3, len(groups))
     down = -(-len(groups) // across)
@@ -64,11 +64,11 @@ def panels(
 def points(
     runs: Sequence[FinishedRun], measure: Measure, place: Callable[[FinishedRun], float]
 ) -> tuple[list[float], list[float]]:
-    """Where a measure is known, and its means over seeds.
+    """The coordinates at which a measure is known, and its means over seeds.
 
     Args:
-        runs: of one sweep.
-        measure: what is shown.
+        runs: the runs of one sweep.
+        measure: the measure to show.
         place: the horizontal coordinate of a run.
     """
     known = {
@@ -80,11 +80,11 @@ def points(
 
 
 def certified_panel(axes: Axes, runs: Sequence[FinishedRun], place: Callable[[FinishedRun], float]) -> None:
-    """Direct and transported bounds by events, the band up to an upper bound, and the estimates.
+    """Draw direct and transported bounds by events, the band up to the upper bound, and the estimates.
 
     Args:
-        axes: where.
-        runs: of one sweep.
+        axes: the panel to draw in.
+        runs: the runs of one sweep.
         place: the horizontal coordinate of a run.
     """
     for events, (colour, marker) in family_looks(families(runs)).items():
@@ -105,19 +105,19 @@ def certified_panel(axes: Axes, runs: Sequence[FinishedRun], place: Callable[[Fi
     axes.plot(*survival, color=BLACK, marker="*", markersize=5, linestyle="", label="attack survival")
     axes.plot(*sampled, color=GREY, marker="x", linestyle="", label="MC–IBP")
     percent_axis(axes)
-    axes.set_ylim(bottom=-2)  # markers at 0 are seen whole
+    axes.set_ylim(bottom=-2)  # markers at 0 are not cut off
 
 
 def group_title(
     axes: Axes, i: int, group: Sequence[FinishedRun], groups: Sequence[Sequence[FinishedRun]], swept: str
 ) -> None:
-    """What tells a panel's runs from those of the others.
+    """Set a panel's title: what tells its runs from those of the other panels.
 
     Args:
         axes: the panel.
-        i: its place.
-        group: its runs.
-        groups: all panels' runs.
+        i: the index of the panel.
+        group: the runs of the panel.
+        groups: the runs of all panels.
         swept: the setting that the panel sweeps over.
     """
     first = group[0]
@@ -133,11 +133,11 @@ def group_title(
 
 
 def shared_legend(figure: Figure, columns: int) -> None:
-    """One legend for all panels: above them, or beside the only one.
+    """Draw one legend for all panels: above them, or to the right if there is only one.
 
     Args:
-        figure: with panels.
-        columns: of a legend above.
+        figure: the figure with its panels.
+        columns: the number of columns of a legend above the panels.
     """
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
@@ -151,7 +151,7 @@ def shared_legend(figure: Figure, columns: int) -> None:
 
 
 def selected(groups: Sequence[list[FinishedRun]]) -> list[list[FinishedRun]]:
-    """The panels that are drawn: the longest sweeps, of as many data sets and networks as there are.
+    """The sweeps to draw: the longest ones, from as many data sets and networks as possible.
 
     Args:
         groups: all sweeps.

@@ -1,4 +1,4 @@
-"""One style for all figures: sizes of a journal, colours and shapes that grey print keeps apart."""
+"""One style for all figures: a journal's sizes, and colours and shapes that differ even in grey print."""
 
 import io
 import re
@@ -12,10 +12,10 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedcert.app.config import RunConfig
 from fedcert.app.report.picture import Picture
+from fedcert.families.registry import families
 
-ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16  # inches
+ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16  # widths of a figure, in inches
 BLACK, ORANGE, SKY, GREEN = "#000000", "#e69f00", "#56b4e9", "#009e73"  # Okabe and Ito's palette
 BLUE, VERMILION, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#808080"
 FAMILY_LOOKS = [(VERMILION, "o"), (BLUE, "s"), (GREEN, "D"), (PURPLE, "^"), (ORANGE, "v"), (SKY, "P")]
@@ -49,18 +49,19 @@ T = TypeVar("T")
 
 
 def family_looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each family of events; those of every run by default always look the same.
+    """Colour and marker of each family of events; registered families always look the same.
 
     Args:
-        names: of the families that are drawn.
+        names: the names of the families that are drawn.
     """
     drawn = list(names)
-    known = dict.fromkeys([*RunConfig().events, *drawn])
-    return {name: look for name, look in zip(known, cycle(FAMILY_LOOKS), strict=False) if name in drawn}
+    known = dict.fromkeys([*(family.name for family in families()), *drawn])
+    looks = dict(zip(known, cycle(FAMILY_LOOKS), strict=False))
+    return {name: looks[name] for name in drawn}
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
-    """A function that draws in this style."""
+    """Decorate a function so that it draws in this style."""
 
     @wraps(draw)
     def within(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -84,13 +85,13 @@ def picture(figure: Figure, name: str, title: str, caption: str) -> Picture:
     """A figure in every format; the same figure gives the same bytes.
 
     Args:
-        figure: what was drawn.
-        name: a file's stem.
-        title: what a reader who cannot see the figure is told.
-        caption: what is to be seen.
+        figure: the figure.
+        name: the stem of the figure's file names.
+        title: the heading, and the text for readers who cannot see the figure.
+        caption: what the figure shows.
     """
     png = _saved(figure, "png", {"Software": None}, dpi=200)
-    figure.set_layout_engine(None)  # all is in its place now
+    figure.set_layout_engine(None)  # the layout is final now
     pdf = _saved(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
     with rc_context({"svg.hashsalt": name}):
         svg = slim(_saved(figure, "svg", {"Date": None}).decode())
@@ -100,10 +101,10 @@ def picture(figure: Figure, name: str, title: str, caption: str) -> Picture:
 
 
 def slim(svg: str) -> str:
-    """An <svg> element without what nobody reads; names stay unique in a page of several figures.
+    """An <svg> element without metadata, comments and unused identifiers.
 
     Args:
-        svg: a whole SVG file.
+        svg: the content of an SVG file.
     """
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     used = set(re.findall(r"#([\w.-]+)", svg))
@@ -112,18 +113,18 @@ def slim(svg: str) -> str:
 
 
 def percent_axis(axes: Axes, most: float = 100.0) -> None:
-    """Probabilities from 0 to 100 % on the vertical axis, with a light grid.
+    """Set a vertical axis for probabilities from 0 to 100 %, with a light grid.
 
     Args:
-        axes: where.
-        most: what is to be seen, where that is beyond 100.
+        axes: the panel.
+        most: the largest value to show, if above 100.
     """
     axes.set_ylim(0, max(100.0, most) + 2)
     axes.grid(axis="y")
 
 
 def letter(axes: Axes, i: int, text: str) -> None:
-    """A panel's title with its letter: (a) text."""
+    """Set a panel's title with its letter: (a) text."""
     axes.set_title(f"({chr(ord('a') + i)}) {text}", loc="left")
 
 

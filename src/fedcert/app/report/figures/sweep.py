@@ -1,4 +1,4 @@
-"""Certified probability against a setting: posterior scale, number of clients, or any other number."""
+"""Figures of certified probability against a numeric setting, such as the posterior scale."""
 
 import math
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from fedcert.app.report.picture import Picture
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.sweeps import MIN_VALUES, place, rule_names, sweep_name, sweeps, swept_settings, words
 
-MAX_TICKS = 6  # that fit under a panel
-MIN_RANGE = 10.0  # the quotient of two values that a logarithmic axis is worth it for
+MAX_TICKS = 6  # maximum number of ticks under a panel
+MIN_RANGE = 10.0  # minimum quotient of the largest and smallest values for a logarithmic axis
 
 
 @styled
 def sweep_figure(runs: Sequence[FinishedRun], setting: str, min_values: int = MIN_VALUES) -> list[Picture]:
-    """A panel for each federation with enough values of a setting.
+    """A figure with one panel per federation that has enough values of a setting.
 
     Args:
-        runs: of a grid.
-        setting: what differs.
-        min_values: how many values of it there must be.
+        runs: the runs of a grid.
+        setting: the setting that differs.
+        min_values: the minimum number of values of the setting.
     """
     every = sweeps(runs, setting, min_values)
     groups = selected(every)
@@ -45,17 +45,17 @@ def sweep_figure(runs: Sequence[FinishedRun], setting: str, min_values: int = MI
 
 
 def sweep_figures(runs: Sequence[FinishedRun]) -> list[Picture]:
-    """A figure for every setting that is swept over."""
+    """One figure for every setting that is swept over."""
     return [drawn for setting in swept_settings(runs) for drawn in sweep_figure(runs, setting)]
 
 
 def horizontal_axis(axes: Axes, values: Sequence[float], learned: float | None = None) -> None:
-    """A tick for each value where there is room; else powers of ten, if that is how far the values range.
+    """Set one tick per value if they fit; otherwise powers of ten, if the values range over one or more.
 
     Args:
-        axes: where.
-        values: that are shown, all different, in order.
-        learned: where learned scales stand, beyond all values.
+        axes: the panel.
+        values: the values shown, all different, in ascending order.
+        learned: the coordinate of learned scales, beyond all values; None if there are none.
     """
     last = values[-1] if learned is None else learned
     ticks = {value: f"{value:g}" for value in values} if len(values) <= MAX_TICKS else {}
@@ -70,7 +70,7 @@ def horizontal_axis(axes: Axes, values: Sequence[float], learned: float | None =
 
 
 def _panel(axes: Axes, group: Sequence[FinishedRun], setting: str) -> None:
-    """Numbers on the axis, and learned scales beyond its end."""
+    """Draw a sweep: numbers along the axis, and learned scales beyond its end."""
     numbers = [run for run in group if place(run, setting) < math.inf]
     learned = [run for run in group if place(run, setting) == math.inf]
     values = sorted({place(run, setting) for run in numbers})

@@ -58,7 +58,38 @@ function makeFilterable(table) {
     const shown = rows.filter((row) => !row.hidden).length;
     count.textContent = words.length ? `${shown} of ${rows.length}` : "";
   });
-  table.closest(".scroll").before(element("div", { class: "controls" }, field, count));
+  controls(table).append(field, count);
+}
+
+function controls(table) {
+  const sheet = table.closest(".sheet");
+  if (!sheet.querySelector(".controls")) table.closest(".scroll").before(element("div", { class: "controls" }));
+  return sheet.querySelector(".controls");
+}
+
+function makeViews(table) {
+  const columns = [...table.querySelectorAll("col")];
+  const names = [...new Set(columns.map((column) => column.dataset.view).filter(Boolean))];
+  if (!names.length) return;
+  const select = element("select", { "data-views": "" }, ...names.map((name) => element("option", {}, name)));
+  const rows = [table.tHead.rows[table.tHead.rows.length - 1], ...table.tBodies[0].rows];
+  const show = () => {
+    const off = columns.map(({ dataset }) => Boolean(dataset.view) && dataset.view !== select.value);
+    for (const row of rows) off.forEach((hidden, i) => row.cells[i].classList.toggle("off", hidden));
+    for (const head of table.querySelectorAll(".groups [data-view]")) head.classList.toggle("off", head.dataset.view !== select.value);
+  };
+  select.addEventListener("change", show);
+  controls(table).append(element("label", {}, "columns ", select));
+  show();
+}
+
+function makeStudy(study) {
+  const select = study.querySelector("[data-study]");
+  const show = () => {
+    for (const sheet of study.querySelectorAll(".sheet")) sheet.classList.toggle("off", sheet.id !== select.value);
+  };
+  select.addEventListener("change", show);
+  show();
 }
 
 function makeGallery(gallery) {
@@ -70,13 +101,16 @@ function makeGallery(gallery) {
   const filters = [...gallery.querySelectorAll("[data-filter]")];
 
   function showClaim(card) {
-    const [lower, upper, survival, text] = JSON.parse(card.dataset.bounds)[claim.value];
-    const bar = card.querySelector(".bar");
-    card.dataset.lower = lower;
-    bar.style.setProperty("--lower", `${100 * lower}%`);
-    bar.style.setProperty("--upper", `${100 * (upper ?? 1)}%`);
-    bar.style.setProperty("--survival", survival === null ? "-1%" : `${100 * survival}%`);
-    card.querySelector(".proven").textContent = text;
+    const proven = JSON.parse(card.dataset.bounds)[claim.value];
+    card.dataset.lower = proven.reduce((sum, [lower]) => sum + lower, 0) / proven.length;
+    [...card.querySelectorAll(".radii > li")].forEach((row, i) => {
+      const [lower, upper, survival, text] = proven[i];
+      const bar = row.querySelector(".bar");
+      bar.style.setProperty("--lower", `${100 * lower}%`);
+      bar.style.setProperty("--upper", `${100 * (upper ?? 1)}%`);
+      bar.style.setProperty("--survival", survival === null ? "-1%" : `${100 * survival}%`);
+      row.querySelector(".proven").textContent = text;
+    });
   }
 
   function update() {
@@ -84,8 +118,8 @@ function makeGallery(gallery) {
     for (const card of cards) {
       card.hidden = !filters.every(({ value, dataset }) => !value || card.dataset[dataset.filter] === value);
     }
-    const sign = { "": 0, lower: 1, "-lower": -1 }[order.value];
-    list.append(...[...cards].sort((a, b) => sign * (a.dataset.lower - b.dataset.lower)));
+    const sign = { lower: 1, "-lower": -1, place: 0 }[order.value];
+    list.append(...[...cards].sort((a, b) => sign * (a.dataset.lower - b.dataset.lower) || a.dataset.place - b.dataset.place));
     const shown = cards.filter((card) => !card.hidden).length;
     count.textContent = `${shown} of ${cards.length}`;
   }
@@ -96,7 +130,9 @@ function makeGallery(gallery) {
 
 for (const table of document.querySelectorAll("table.data")) {
   makeSortable(table);
-  makeFilterable(table);
+  makeViews(table);
+  if (table.tBodies[0].rows.length > 5) makeFilterable(table);
 }
+document.querySelectorAll(".study").forEach(makeStudy);
 document.querySelectorAll(".gallery").forEach(makeGallery);
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));

@@ -1,0 +1,100 @@
+"""What a run says in the terminal: a table of all claims at all radii."""
+
+from collections.abc import Iterator
+
+from fedcert.app.records import Row, Summary
+from fedcert.app.report import table as data
+from fedcert.app.report.run_content import empty_families
+from fedcert.app.report.runs import FinishedRun
+from fedcert.app.report.words import (
+    chosen_inputs,
+    hidden,
+    participants,
+    posterior_scale,
+    radius_down,
+    radius_name,
+)
+from fedcert_check.percent import bounds
+
+CERTIFIED = "certified, %"
+"""The heading of the bounds; the columns before it say what is bounded."""
+
+
+def run_rows(summary: Summary) -> data.Table:
+    """Every claim at every radius; a family of events that proves nothing anywhere is named below instead.
+
+    Args:
+        summary: the content of result.json.
+    """
+    config, run = summary["config"], FinishedRun(summary, ())
+    title = (
+        f"{config['dataset']}, {participants(summary)}, hidden {hidden(config)},"
+        f" scale {posterior_scale(config)}"
+    )
+    empty = empty_families(summary)
+    shown = [row for row in summary["summary"] if row["events"] not in empty]
+    names = (radius_name(summary), "claim", *_naming(shown), CERTIFIED, "survive, %", "re-proved", "s")
+    rows = [_row(run, row, len(_naming(shown)) > 0) for row in shown]
+    return data.Table("summary", title, _caption(summary, empty), [*map(data.Column, names)], rows)
+
+
+def further_lines(summary: Summary) -> Iterator[str]:
+    """What else was found: certified radii, rounded down, and confidence bounds, rounded outward.
+
+    Args:
+        summary: the content of result.json.
+    """
+    for radii in summary["radii"]:
+        mean, median = radius_down(radii["mean"]), radius_down(radii["median"])
+        level = f"probability at least {100 * radii['threshold']:g} %"
+        yield f"certified {radius_name(summary)} of an input ({level}): mean {mean}, median {median}"
+    for row in summary["confidence"]:
+        level = f"{100 * row['confidence']:g} %, {row['draws']:,} draws"
+        limits = bounds(row["lower"], row["upper"])
+        yield f"confidence bound ({level}), {radius_name(summary)} {row['epsilon']:g}: {limits} %"
+
+
+def _naming(rows: list[Row]) -> tuple[str, ...]:
+    """Columns that are needed to tell the claims apart."""
+    several = len({(row["rule"], row["events"]) for row in rows}) > 1
+    return ("rule", "events") if several else ()
+
+
+def _row(run: FinishedRun, row: Row, named: bool) -> list[data.Value]:
+    rule = row["rule"] if row["claim"] != "local" else ""  # local claims concern no deployed model
+    seconds = f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}"
+    return [
+        data.Item(f"{row['epsilon']:g}", row["epsilon"]),
+        row["claim"],
+        *((row["rule"], row["events"]) if named else ()),
+        data.Item(bounds(row["lower"], row["upper"]), row["lower"]),
+        data.percent(run.estimate("attack-survival", row["epsilon"]).get(rule)),
+        "yes" if row["reproved"] else "no",
+        data.Item(seconds, row["seconds"]),
+    ]
+
+
+def _balls(summary: Summary) -> str:
+    weighted = summary["norm"] == "weighted-linf"
+    return "boxes of so many measurement errors" if weighted else "ℓ∞ balls of the radius"
+
+
+def _by_client(summary: Summary) -> Iterator[str]:
+    each = [f"{own['client']} {100 * own['accuracy']:.1f} %" for own in summary.get("accuracy_by_client", ())]
+    if each:
+        yield f"its accuracy by client, on all their test inputs: {', '.join(each)}"
+
+
+def _caption(summary: Summary, empty: list[str]) -> str:
+    inputs = summary["inputs"]
+    lines = [
+        f"inputs: {chosen_inputs(inputs)}; {_balls(summary)}; rule {summary['config']['rule']}",
+        "certified: proven bounds [L, U], or L alone, of the expected share of inputs whose label wins on"
+        " the whole ball",
+        f"accuracy of the mean model on these inputs: {100 * inputs['accuracy']:.1f} %",
+        *_by_client(summary),
+        "survive: share that an attack does not break, an estimate",
+    ]
+    if empty:
+        lines.append(f"proven nowhere (0.00 at every radius): {', '.join(empty)}")
+    return "\n".join(lines)
