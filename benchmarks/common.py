@@ -7,12 +7,12 @@ import torch
 
 from fedcert.app.clients import choose_examples, form, train_clients
 from fedcert.app.config import RunConfig
-from fedcert.app.run import evaluate, make_rules
+from fedcert.app.run import pose
 from fedcert.certificate import Estimate
 from fedcert.federation.estimates import attack_survival
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
-from fedcert.model.properties import Properties, linf_robustness
+from fedcert.model.properties import Properties
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
 
@@ -72,22 +72,22 @@ class Trained:
 
 
 def train(setting: Setting, epsilon: float = 1e-3, properties: int = 50) -> Trained:
-    """Train the clients of a setting, keep their learned scales, choose the properties."""
+    """Train the clients of a setting, keep their learned scales, choose correctly classified inputs."""
     config = RunConfig(
         dataset=setting.dataset,
         clients=setting.clients,
         hidden=setting.hidden,
         concentration=setting.concentration,
-        epsilon=epsilon,
+        test_examples=2_000,
+        inputs="correct",
         properties=properties,
     )
     federation = form(config, choose_examples(config))
     laws = [posterior.law for posterior in train_clients(config, federation)]
-    rules = make_rules(config, laws, federation.sizes, federation.initial)
-    _, inputs = evaluate(config, federation.network, rules, laws, federation.examples.test)
-    rule = rules["fedavg"]
+    posed = pose(config, federation.network, laws, federation.sizes, federation.initial, federation.examples)
+    rule = posed.rules["fedavg"]
     assert isinstance(rule, LinearRule)
-    robust = linf_robustness(inputs.x, inputs.label, epsilon, 0.0, federation.examples.classes)
+    robust = posed.inputs.robust_within(epsilon, 0.0, federation.examples.classes)
     return Trained(federation.network, laws, rule, robust)
 
 

@@ -17,6 +17,7 @@ from common import SETTINGS, Setting, mean, percent, train
 from matplotlib.figure import Figure
 from projected_certificates import boxes, chained
 
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.references import Conditional
 from fedcert.federation.estimates import mc_ibp
@@ -43,7 +44,7 @@ def figures(setting: Setting, scale: float) -> Figures:
     torch.set_num_threads(1)
     at = train(setting).scaled(scale)
     paper, box = boxes(at)
-    ours = certify_projected_directly(at.laws, at.rule, at.network, at.properties)
+    ours = certify_projected_directly(Problem(at.network, at.properties, tuple(at.laws), at.rule))
     row = {"paper-box": paper, "box": box, "conditional": chained(at, Conditional())}
     row |= {"L": mean(ours.lower), "U": mean(ours.upper)}
     safe = Safe(at.network, at.properties, IntervalVerifier())

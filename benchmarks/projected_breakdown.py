@@ -14,6 +14,7 @@ import torch
 from common import Setting, mean, percent, train
 from matplotlib.figure import Figure
 
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly
 
 DEPTHS = (1, 2, 3, 4)
@@ -29,7 +30,9 @@ def figures(job: Job) -> tuple[float, float, float]:
     trained = train(Setting(dataset, 2, (64,) * depth, 1.0), epsilon)
     if scale is not None:
         trained = trained.scaled(scale)
-    ours = certify_projected_directly(trained.laws, trained.rule, trained.network, trained.properties)
+    ours = certify_projected_directly(
+        Problem(trained.network, trained.properties, tuple(trained.laws), trained.rule)
+    )
     return mean(ours.lower), mean(ours.upper), trained.survival(300).value
 
 

@@ -23,7 +23,9 @@ from fedcert.families.registry import family_named
 
 def chained(trained: Trained, reference: Reference) -> float:
     """The best of a few splits for each property, with every ReLU a line, under the deployed law."""
-    federation = client_layers(trained.laws, trained.rule, trained.network)
+    federation = client_layers(
+        trained.laws, trained.rule, trained.network, trained.rule.pushforward(trained.laws)
+    )
     ones = torch.ones_like(trained.properties.d[:, 0])
     found = [
         chained_violation(federation, trained.properties, kappa * ones, 1e-8 * ones, reference).probability
@@ -44,9 +46,13 @@ def row(setting: Setting) -> str:
     paper, box = boxes(trained)
     static, conditional = chained(trained, Static()), chained(trained, Conditional())
     start = time.perf_counter()
-    ours = certify_projected_directly(trained.laws, trained.rule, trained.network, trained.properties)
+    ours = certify_projected_directly(
+        Problem(trained.network, trained.properties, tuple(trained.laws), trained.rule)
+    )
     seconds = time.perf_counter() - start
-    transported = certify_projected(trained.laws, trained.rule, trained.network, trained.properties)
+    transported = certify_projected(
+        Problem(trained.network, trained.properties, tuple(trained.laws), trained.rule)
+    )
     survival = trained.survival()
     cells = [percent(value) for value in (paper, box, static, conditional)]
     cells += [f"[{percent(mean(ours.lower))}, {percent(mean(ours.upper))}]", percent(survival.value)]

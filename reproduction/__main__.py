@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from fedcert.app.grid import options
-from fedcert_check.cli import notify, one_line_errors
+from fedcert_check.cli import one_line_errors
+from fedcert_check.command import notify
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 OUT = Path("runs/paper")

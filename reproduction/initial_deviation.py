@@ -11,9 +11,10 @@ from statistics import fmean
 
 import torch
 
+from fedcert.app.accuracy import accuracy_of
 from fedcert.app.clients import Examples, choose_examples, form, train_clients
 from fedcert.app.config import RunConfig, make_config
-from fedcert.app.run import evaluate, make_rules
+from fedcert.app.run import make_rules
 from reproduction.paper import GROUPS, Group, table2
 
 RHOS = (-5.0, -4.0, -3.0, -2.0)
@@ -32,6 +33,7 @@ def configuration(dataset: str, clients: int, concentration: float, rho: float) 
         "clients": clients,
         "concentration": concentration,
         "training": {"initial_rho": rho},
+        "test_examples": 2_000,
         "properties": 1,
     })
 
@@ -40,9 +42,8 @@ def accuracy(config: RunConfig, examples: Examples) -> float:
     """Test accuracy of the posterior-mean model under FedAvg, in %."""
     federation = form(config, examples)
     laws = [posterior.law for posterior in train_clients(config, federation)]
-    rules = make_rules(config, laws, federation.sizes, federation.initial)
-    found, _ = evaluate(config, federation.network, rules, laws, examples.test)
-    return 100 * found["fedavg"]
+    rule = make_rules(config, laws, federation.sizes, federation.initial)["fedavg"]
+    return 100 * accuracy_of(federation.network, rule([law.loc for law in laws]), examples.test)
 
 
 def row(dataset: str, clients: int, group: Group, examples: Examples) -> Sequence[str]:

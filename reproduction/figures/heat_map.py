@@ -15,6 +15,7 @@ from fedcert.app.report.words import scale_name
 from reproduction.paper import EVENTS, SCALE, papers_grid
 
 Line = tuple[tuple[str, str], int]  # a dataset–architecture pair, and clients
+LIGHT, DARK = "#fefefe", "#010101"  # on a painted cell; pages in the dark exchange white and black
 MIN_LINES = 2  # rows, and concentrations
 
 
@@ -88,7 +89,7 @@ def _painted(axes: Axes, values: np.ndarray, between: Sequence[int]) -> None:
     axes.tick_params(length=0)
     for (i, k), value in np.ndenumerate(values):
         if not np.isnan(value):
-            colour = "white" if value < 55 else "black"
+            colour = LIGHT if value < 55 else DARK
             text = axes.text(
                 k, i, f"{np.floor(value):.0f}", ha="center", va="center", fontsize=5, color=colour
             )

@@ -97,7 +97,8 @@ def _beside(runs: Sequence[FinishedRun], law: str) -> Table:
     for name in names:
         columns += _columns(name)
         if name in JUDGED:
-            columns += [Column(f"≤ {reach}", group=HEADINGS[name]) for reach in ("sd", "2 sd")]
+            group = HEADINGS[name]
+            columns += [Column(f"≤ {reach}", group=group, view=group) for reach in ("sd", "2 sd")]
     rows: list[tuple[Value, ...]] = []
     judged: dict[str, list[Comparison]] = {name: [] for name in JUDGED}
     for row in paper.table2():
@@ -118,7 +119,9 @@ def _beside(runs: Sequence[FinishedRun], law: str) -> Table:
         " paper's. Columns ≤ sd and ≤ 2 sd say whether ours lies within one or two of the paper's own"
         f" deviations. A row of the paper averages three runs. {_verdict(judged)} {averaged(runs)}"
     )
-    return Table(f"beside-paper-{law}", f"{RULE_NAMES[law]}: ours beside the paper's", caption, columns, rows)
+    title = f"{RULE_NAMES[law]}: ours beside the paper's"
+    name, study = f"beside-paper-{law}", "Ours beside the paper's"
+    return Table(name, title, caption, columns, rows, study, RULE_NAMES[law])
 
 
 def _verdict(judged: dict[str, list[Comparison]]) -> str:
@@ -183,7 +186,7 @@ def quoted_figures(runs: Sequence[FinishedRun]) -> list[Table]:
 def _columns(quantity: str) -> list[Column]:
     group = HEADINGS[quantity]
     return [
-        Column("ours", group=group, rounding="nearest" if quantity in {"acc", "mc_ibp"} else "down"),
-        Column("paper", group=group),
-        Column("difference", group=group),
+        Column("ours", 2, group, "nearest" if quantity in {"acc", "mc_ibp"} else "down", view=group),
+        Column("paper", group=group, view=group),
+        Column("difference", group=group, view=group),
     ]

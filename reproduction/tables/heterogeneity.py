@@ -20,6 +20,8 @@ MEANING = (
     " are estimates. Time is that of training, messages and the law's claims; Monte Carlo is in the table of"
     " times. Local bounds are about the clients' own models and the same under both laws."
 )
+STUDY = "PoG and FedAvg under heterogeneity"
+BETWEEN = "Concentrations between the groups"
 FAMILIES = {
     "paper-box": "the paper's events",
     "box": "one box around each posterior mean",
@@ -44,7 +46,7 @@ def law_measures(law: str, events: str) -> list[Measure]:
         estimate("mc-ibp", law),
         law_seconds(law, events),
     ]
-    return [measure.under(RULE_NAMES[law]) for measure in measures]
+    return [measure.under(RULE_NAMES[law]).shown_in(RULE_NAMES[law]) for measure in measures]
 
 
 def grouped_tables(runs: Sequence[FinishedRun]) -> list[Table]:
@@ -52,7 +54,7 @@ def grouped_tables(runs: Sequence[FinishedRun]) -> list[Table]:
     return [
         table
         for scale in (paper.SCALE, "learned")
-        for events in paper.EVENTS
+        for events in reversed(paper.EVENTS)
         for table in grouped_table(runs, scale, events)
     ]
 
@@ -73,7 +75,10 @@ def grouped_table(runs: Sequence[FinishedRun], scale: float | str, events: str) 
         and paper.group_of(run.concentration) is not None
         and any(family == events for _, _, family in run.claims)
     ]
-    survival = [estimate("attack-survival", law).under(RULE_NAMES[law]) for law in paper.LAWS]
+    survival = [
+        estimate("attack-survival", law).under(RULE_NAMES[law]).shown_in(RULE_NAMES[law])
+        for law in paper.LAWS
+    ]
     measures = [
         measure
         for i, law in enumerate(paper.LAWS)
@@ -81,25 +86,28 @@ def grouped_table(runs: Sequence[FinishedRun], scale: float | str, events: str) 
     ]
     name = "table2" if papers else f"table2-{events}-{scale_name(scale)}"
     posterior = "learned posterior scales" if scale == "learned" else f"posterior scale {scale_name(scale)}"
-    title = f"PoG and FedAvg under heterogeneity: {FAMILIES[events]}, {posterior}"
+    title = f"{STUDY}: {FAMILIES[events]}, {posterior}"
     keys = [ARCHITECTURE, DATASET, CLIENTS, GROUP]
-    return spread_table(Table(name, title, f"{GROUPING} {MEANING}"), chosen, keys, measures)
+    choice = f"{FAMILIES[events]}, {posterior}"
+    table = Table(name, title, f"{GROUPING} {MEANING}", study=STUDY, choice=choice)
+    return spread_table(table, chosen, keys, measures)
 
 
 def between(runs: Sequence[FinishedRun]) -> list[Table]:
     """The concentrations that belong to neither group, at each of the two scales."""
     estimates = estimate("mc-ibp", "fedavg"), estimate("attack-survival", "fedavg")
     bounds = [
-        bound(claim, "fedavg", events).under(events)
-        for events in paper.EVENTS
+        bound(claim, "fedavg", events).under(events).shown_in(events)
+        for events in reversed(paper.EVENTS)
         for claim in ("local", "transported", "direct")
     ]
     measures = [*(measure.under("FedAvg") for measure in (accuracy("fedavg"), *estimates)), *bounds]
     tables = []
     for scale in (paper.SCALE, "learned"):
         chosen = [run for run in runs if run.scale == scale and run.concentration in paper.BETWEEN]
-        title = f"Concentrations between the groups, scale {scale_name(scale)}"
+        choice = f"scale {scale_name(scale)}"
+        title = f"{BETWEEN}, {choice}"
         caption = "Concentrations 0.9, 1 and 2, which we count as neither Non-IID nor IID."
-        table = Table(f"between-{scale_name(scale)}", title, caption)
+        table = Table(f"between-{scale_name(scale)}", title, caption, study=BETWEEN, choice=choice)
         tables += spread_table(table, chosen, [ARCHITECTURE, DATASET, CLIENTS], measures)
     return tables
