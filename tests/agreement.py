@@ -110,11 +110,12 @@ def both(
     made = replace(made, centre=(made.centre * 256).round() / 256)
     properties = made.properties(made.offsets(sigmas))
     rule = getattr(made.rule, "linear", made.rule)
+    laws = [law.components[0] for law in made.laws]
     document = as_document(made, properties)
     return Both(
         made,
         properties,
-        client_layers([law.components[0] for law in made.laws], rule, made.network),
+        client_layers(laws, rule, made.network, rule.pushforward(laws)),
         deployed(document),
         shares(document),
         region(document, 0),

@@ -14,7 +14,7 @@ from fuzz.pieces import exact_log_moment, exact_second_moment
 from problems import noise_of, normal, uniform, vector
 from torch import Tensor
 
-from fedcert.families.projected import bound, tails
+from fedcert.families.projected import bound, centre, tails
 from fedcert.families.projected.bound import Violation
 from fedcert.families.projected.centre import LinearForm
 from fedcert.families.projected.chain import Federation, chained_violation
@@ -28,6 +28,7 @@ from fedcert.families.projected.relaxation import through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
 from fedcert.families.projected.spread import concentration, rounded_centre
 from fedcert.laws import DiagonalGaussian
+from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.layers import Lines
 from fedcert.model.network import Network, mlp
@@ -485,6 +486,44 @@ def looseness() -> bool:
         exact = [norm(*row) * arb(0.3) for row in balls(rows)]
         charged = balls(layer.looseness(found)[:, 0])
         return all(d - e <= x for d, e, x in zip(balls(found[:, 0]), exact, charged, strict=True))
+
+
+def numbers_form(coefficient: Tensor, noise: Tensor) -> LinearForm:
+    """A form of neurons that are all numbers, 1 each."""
+    nothing, ones = torch.zeros_like(coefficient[..., 0]), torch.ones_like(coefficient)
+    return LinearForm(nothing, coefficient, ones, noise, nothing, (), torch.zeros_like(coefficient[:, 0]))
+
+
+def sums_of_numbers() -> bool:
+    """Σ A_k h_k joins the constant, from below."""
+    A = CANCELLING.unsqueeze(1)
+    return all(g <= -1 for g in centre._folded(numbers_form(A, torch.zeros_like(A))).constant[:, 0].tolist())
+
+
+def joined_noise(noise: Tensor) -> bool:
+    """√Σ r_k² h_k², and what it is too large by times the largest normal: both are in the form."""
+    found = centre._folded(numbers_form(torch.zeros_like(noise), noise))
+    with precision(EXACT):
+        exact = [norm(*row) for row in balls(noise[:, 0])]
+        numbers = zip(balls(found.bias_noise[:, 0]), balls(found.constant[:, 0]), exact, strict=True)
+        return all(r >= e and g <= -arb(MAX_NORMAL) * (r - e) for r, g, e in numbers)
+
+
+def noise_of_numbers() -> bool:
+    return joined_noise(random(30, 1, 7))
+
+
+def no_noise_of_numbers() -> bool:
+    return joined_noise(torch.zeros(1, 1, 7).double())
+
+
+def underflowing_fixed_bias() -> bool:
+    """Where the bias is fixed and x² is no float, t is too large by more than its scale tells."""
+    layer = replace(exact_layer(ONE, vector(0.0)), weight_scale=ONE, bias_scale=vector(0.0))
+    found = first_activations(layer, full(1e-200, 1, 1))
+    with precision(EXACT):
+        t, error = arb(found.deviation.item()), arb(found.error.item())
+        return bool(error >= MAX_NORMAL * (t - arb(1e-200)))
 
 
 def covered_region() -> bool:

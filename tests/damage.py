@@ -18,8 +18,9 @@ PROBABILITIES = (0.0, 5e-324, 1e-310, 1e-99, 1e-9, 0.5, 1.0)
 SECONDS = (0.0, 5e-324, 1e-99, 1e-3, 5.0, 1e12)
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"hidden": []}, {"hidden": [1] * 40}, {"hidden": [2**53]}, {"hidden": [2**53] * 3}, {"clients": 2**53},
-    {"concentration": 5e-324}, {"concentration": 1e308}, {"scale": 1e-100}, {"scale": 1e100},
-    {"epsilon": 1e308}, {"margin": -1e308}, {"gamma": [1e-300]}, {"weights": [1e308, -1e308]},
+    {"concentration": 5e-324}, {"concentration": 1e308}, {"scale": 1e-45}, {"scale": 1e30},
+    {"epsilon": [1e308]}, {"epsilon": [5e-324]}, {"radius": [5e-324]},
+    {"margin": -1e308}, {"gamma": [1e-300]}, {"weights": [1e30, -1e30]},
     {"seed": 2**64 - 1}, {"training": {"epochs": 10**400}}, {"trim": 2**53}, {"events": ["box"]},
     {"device": "cuda:7$x_{"}, {"data_dir": "$x_{"},
 )  # fmt: skip
@@ -70,6 +71,8 @@ def extreme(summary: dict[str, Any], random: Random) -> dict[str, Any]:
         changed["histograms"] = [[random.choice([0, 1, 2**53])] * 2 for _ in changed["clients"]]
     if random.random() < often:
         changed["config"] |= random.choice(SETTINGS)
+    for row in (*changed["summary"], *changed["estimates"]):
+        row["epsilon"] = changed["config"]["epsilon"][0]
     return changed
 
 

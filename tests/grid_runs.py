@@ -11,12 +11,25 @@ from fedcert.app.report.images import input_image
 from fedcert.app.report.runs import FinishedRun
 
 EVENTS = ("paper-box", "box", "projected")
+DEFAULTS: dict[str, Any] = {
+    "dataset": "mnist",
+    "scale": 1e-5,
+    "test_examples": 2_000,
+    "inputs": "correct",
+    "properties": 50,
+    "epsilon": 1e-3,
+    "events": EVENTS,
+    "claims": ("local", "transported", "direct"),
+    "compare": ("fedavg", "pog"),
+    "estimates": ("mc-ibp", "attack-survival"),
+}
+"""What the paper's evaluation asks, with every family of events."""
 CONCENTRATIONS = (0.5, 0.6, 0.7, 0.9, 1.0, 2.0, 5.0, 7.0, 10.0)
 
 
 def summary(**settings: Any) -> dict[str, Any]:
     """The content of a result.json."""
-    config = RunConfig(**{"dataset": "mnist", "scale": 1e-5} | settings)
+    config = RunConfig(**DEFAULTS | settings)
     skew = 1 / (1 + config.concentration)
     wide, deep = max(config.hidden) / 64, len(config.hidden)
     hard = 0.03 * (config.dataset == "fashion-mnist") + 0.04 * (deep - 1) + 0.002 * (config.seed % 3)
@@ -41,15 +54,27 @@ def summary(**settings: Any) -> dict[str, Any]:
             "events": events,
             "lower": bound,
             "upper": min(1.0, safe * 1.002 + 0.001) if (claim, events) == ("direct", "projected") else None,
+            "epsilon": epsilon,
             "properties": config.properties,
             "seconds": {"paper-box": 0.2, "box": 0.5, "projected": 2.0}[events] * math.sqrt(config.clients),
+            "certificate": f"{claim}-{rule}-{events}-eps-{epsilon!r}.safetensors",
+            "reproved": True,
         }
+        for epsilon in config.epsilon
         for (claim, events), bound in lower.items()
         for rule in (("fedavg", "pog") if claim == "direct" else ("fedavg",))
         if events in config.events
     ]
     estimates = [
-        {"name": name, "rule": rule, "value": value, "samples": 300, "confidence_interval": [0.0, 1.0]}
+        {
+            "name": name,
+            "rule": rule,
+            "epsilon": epsilon,
+            "value": value,
+            "samples": 300,
+            "confidence_interval": [0.0, 1.0],
+        }
+        for epsilon in config.epsilon
         for rule in ("fedavg", "pog")
         for name, value in (("mc-ibp", safe / (1 + (scale / 0.05) ** 2)), ("attack-survival", safe))
     ]
@@ -62,7 +87,21 @@ def summary(**settings: Any) -> dict[str, Any]:
         "refused": {},
         "accuracy": safe - 0.1,
         "accuracy_by_rule": {"fedavg": safe - 0.1, "pog": safe - 0.1},
+        "inputs": {
+            "dataset": config.dataset,
+            "chosen": config.inputs,
+            "count": config.properties,
+            "available": config.test_examples,
+            "seed": None,
+            "digest": f"{0:064x}",
+            "accuracy": 1.0 if config.inputs == "correct" else safe - 0.1,
+        },
+        "norm": "linf",
         "summary": rows,
+        "margins": [],
+        "radii": [],
+        "confidence": [],
+        "conclusions": [],
         "estimates": estimates,
         "timings": {
             "data": 0.1,
@@ -80,14 +119,17 @@ def properties(of: dict[str, Any]) -> list[dict[str, Any]]:
     """The content of the properties.json beside a result.json: properties that are all alike."""
     entry = {
         "label": 3,
+        "index": 0,
         "image": input_image(np.zeros(4), (2, 2)),
         "bounds": [
-            {key: row[key] for key in ("claim", "rule", "events", "lower", "upper")} for row in of["summary"]
+            {key: row[key] for key in ("claim", "rule", "events", "epsilon", "lower", "upper")}
+            for row in of["summary"]
         ],
         "survival": {"fedavg": 0.5},
         "attacked": False,
+        "radii": [],
     }
-    return [entry] * of["config"]["properties"]
+    return [entry] * of["inputs"]["count"]
 
 
 def run(**settings: Any) -> FinishedRun:

@@ -75,6 +75,7 @@ def certificate(
         "messages": list(messages),
         "properties": digest({}, asked),
         "witness": digest({}, witness),
+        "subject": None,
     }
     tensors = {
         "lower": doubles(1, value=1e-12),

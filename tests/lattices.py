@@ -12,5 +12,5 @@ from fedcert.rules import LinearMap
 
 def lattice_log_mass(rule: LinearMap, laws: Sequence[DiagonalGaussian], radius: Tensor) -> float:
     """The bound of `Lattice.log_mass`; −inf where there is nothing to count."""
-    lattice = Lattice.of(rule, laws)
+    lattice = Lattice.of(rule, laws, rule.pushforward(laws))
     return -math.inf if lattice is None else lattice.log_mass(radius)

@@ -5,7 +5,8 @@ from fractions import Fraction
 from itertools import product
 
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from torch import Tensor
 
 from fedcert.laws import DiagonalGaussian
@@ -82,8 +83,7 @@ def normal_cdf(z: arb) -> arb:
 
 def log_mass(law: DiagonalGaussian, box: Box) -> arb:
     """log q(H) of one box as a ball, with many more digits than a float has."""
-    saved, ctx.prec = ctx.prec, 2000
-    try:
+    with precision(2000):
         total = arb(0)
         rows = zip(law.loc.tolist(), law.scale.tolist(), box.lower.tolist(), box.upper.tolist(), strict=True)
         for loc, scale, low, high in rows:
@@ -92,8 +92,6 @@ def log_mass(law: DiagonalGaussian, box: Box) -> arb:
                 a, b = -b, -a
             total += (normal_cdf(b) - normal_cdf(a)).log()
         return total
-    finally:
-        ctx.prec = saved
 
 
 def random_points(box: Box, count: int, generator: torch.Generator) -> Tensor:

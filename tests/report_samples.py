@@ -1,23 +1,34 @@
 """Runs and grids made by hand, for the tests of reports."""
 
 import io
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
 
+from fedcert.app.clients import Examples
 from fedcert.app.config import RunConfig
-from fedcert.app.output import describe_properties, summarise, write_summary
+from fedcert.app.inputs import Inputs
+from fedcert.app.output import write_summary
+from fedcert.app.proofs import Drawn, Proven, ProvenRadii
 from fedcert.app.report.picture import Picture
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Column, Spread, Table
 from fedcert.app.run import RunResult
+from fedcert.app.summary import describe_properties, summarise
 from fedcert.certificate import Certificate, Claim, Estimate
+from fedcert.confidence import ConfidenceBound
 from fedcert.data.dataset import Split
 from fedcert.families.cells import Cells
+from fedcert.federation.radius import CertifiedRadii
 from fedcert.laws import DiagonalGaussian
+from fedcert.model.features import Feature
+from fedcert.model.robustness import Origin
 from fedcert.numerics.box import Box
+from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.message import Message
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>--><b>&amp;\"'</b>"
@@ -36,45 +47,101 @@ def message(client: str) -> Message:
 
 def result(refused: dict[str, str] | None = None, **config: Any) -> RunResult:
     """A run by hand: two clients, two properties, of which an attack breaks the first."""
-    certificates = [
-        (
-            Certificate(
-                Claim(*claim),  # type: ignore[arg-type]
-                torch.tensor(lower, dtype=torch.float64),
-                None if upper is None else torch.tensor(upper, dtype=torch.float64),
-            ),
-            0.5,
-        )
-        for claim, (lower, upper) in BOUNDS.items()
-    ]
+    settings = RunConfig(clients=2, properties=2, **{"epsilon": 1e-3, "compare": ("pog",)} | config)
+    inputs = chosen_inputs(settings.seed)
     estimates = [
         Estimate("mc-ibp", "fedavg", torch.tensor([300, 150]), 300),
         Estimate("mc-ibp", "pog", torch.tensor([200, 250]), 300),
         Estimate("attack-survival", "fedavg", torch.tensor([271, 182]), 300),
         Estimate("aggregated-sampling", "fedavg", torch.tensor([2777, 1111]), 3000),
     ]
-    seed = config.get("seed", 0)
     return RunResult(
-        RunConfig(clients=2, properties=2, **config),
-        {"fedavg": 0.8125, "pog": 0.75},
-        certificates,
-        estimates,
-        {"training": 1.0, "certification": 2.0, "estimates": 4.0, "data": 8.0},
-        [message("client-0"), message("client-1")],
-        Split(
-            torch.tensor([[0.0, 0.2, 0.4, 1.0], [1.0, 0.0, 0.0, seed % 256 / 255]]).double(),
-            torch.tensor([3, 7]),
-        ),
-        (2, 2),
-        torch.tensor([True, False]),
-        torch.tensor([[11, 19] + [0] * 8, [23, 7] + [0] * 8]),
-        refused or {},
+        config=settings,
+        accuracy={"fedavg": 0.8125, "pog": 0.75},
+        inputs=inputs,
+        accuracy_on_inputs=0.5,
+        accuracy_by_client=[],
+        proven=[one for epsilon in settings.epsilon for one in proven(inputs, epsilon)],
+        proven_at_margins=[],
+        radii=[],
+        drawn=[],
+        estimates=[(epsilon, estimate) for epsilon in settings.epsilon for estimate in estimates],
+        timings={"training": 1.0, "certification": 2.0, "estimates": 4.0, "data": 8.0},
+        messages=[message("client-0"), message("client-1")],
+        examples=Examples(inputs.examples, inputs.examples, inputs.examples, 10, (2, 2)),
+        attacked=dict.fromkeys(settings.epsilon, torch.tensor([True, False])),
+        histograms=torch.tensor([[11, 19] + [0] * 8, [23, 7] + [0] * 8]),
+        refused=refused or {},
     )
+
+
+def searched() -> RunResult:
+    """The same run with certified radii, a confidence bound and a certificate for another margin."""
+    run = result()
+    deployed = next(
+        one for one in run.proven if one.certificate.claim == Claim("direct", "fedavg", "projected")
+    )
+    limits = [torch.tensor(ends, dtype=torch.float64) for ends in ([0.4, 0.55], [0.9, 0.95])]
+    counts = torch.tensor([60, 80]), torch.tensor([15, 5])
+    bound = ConfidenceBound("fedavg", limits[0], limits[1], *counts, 100, 0.05, "ab" * 32)
+    found = {0.5: [0.0123456, 0.25], 0.95: [0.0, 0.06]}
+    return replace(
+        run,
+        proven_at_margins=[replace(deployed, margin=-0.5, file="certificates/margin.safetensors")],
+        radii=[
+            ProvenRadii(
+                CertifiedRadii(torch.tensor(radii, dtype=torch.float64), deployed.certificate),
+                threshold,
+                f"certificates/radius-{threshold}.safetensors",
+                0.5,
+            )
+            for threshold, radii in found.items()
+        ],
+        drawn=[Drawn(bound, deployed.epsilon, "confidence/fedavg.safetensors", 0.5)],
+    )
+
+
+def measured() -> RunResult:
+    """A run with measurements: two patients of two wards, and errors of one of four values."""
+    run = result(epsilon=(0.0, 1.0, 2.0))
+    features = (Feature("bp", "mmHg", 128.0, 16.0), *(Feature(f"code-{j}") for j in range(3)))
+    error = torch.tensor([[0.3125, 0.0, 0.0, 0.0]] * 2, dtype=torch.float64)
+    whose = torch.tensor([0, 1])
+    examples = replace(run.inputs.examples, error=error, client=whose)
+    inputs = replace(run.inputs, examples=examples, features=features)
+    return replace(
+        run,
+        inputs=inputs,
+        examples=Examples(examples, examples, examples, 10, None, features, ("client-0", "client-1")),
+        accuracy_by_client=[("client-0", 1, 0.0), ("client-1", 1, 1.0)],
+        proven=[one for epsilon in run.config.epsilon for one in proven(inputs, epsilon)],
+    )
+
+
+def chosen_inputs(seed: int = 0) -> Inputs:
+    """The first two of forty images."""
+    x = torch.tensor([[0.0, 0.2, 0.4, 1.0], [1.0, 0.0, 0.0, seed % 256 / 255]]).double()
+    index = torch.arange(2)
+    return Inputs(Split(x, torch.tensor([3, 7]), index), Origin("digits", "first", 40, None, index))
+
+
+def proven(inputs: Inputs, epsilon: float) -> Iterator[Proven]:
+    """The certificates at one radius; larger radii have smaller bounds."""
+    properties = inputs.robust_within(epsilon, 0.0, 10)
+    for names, bounds in BOUNDS.items():
+        claim = Claim(*names)  # type: ignore[arg-type]
+        lower, upper = (
+            None if bound is None else torch.tensor(bound, dtype=torch.float64) / (1 + max(0, epsilon - 1e-3))
+            for bound in bounds
+        )
+        assert lower is not None
+        file = certificate_file(claim, f"eps-{epsilon!r}")
+        yield Proven(Certificate(claim, lower, upper), properties, epsilon, 0.0, file, 0.5)
 
 
 def files(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The contents of result.json and properties.json."""
-    return summarise(run), describe_properties(run)
+    return summarise(run, {}), describe_properties(run)  # type: ignore[return-value]
 
 
 def finished(link: str = "", **config: Any) -> FinishedRun:
@@ -85,7 +152,7 @@ def grid(folder: Path, *seeds: int) -> Path:
     """The folder of a grid with a job for each seed."""
     for seed in seeds:
         (folder / "jobs" / f"job-{seed}").mkdir(parents=True)
-        write_summary(result(seed=seed), folder / "jobs" / f"job-{seed}")
+        write_summary(result(seed=seed), folder / "jobs" / f"job-{seed}", {})
     return folder
 
 

@@ -30,10 +30,15 @@ def make_context(name: str, laws: list[DiagonalGaussian]) -> RuleContext:
         (n - 1) // 4,
         normal(generator, laws[0].dimension),
         1.7,
+        5.0,
     )
 
 
-LINEAR = ["fedavg", "pog", "linear", "server-step", "uniform", "signed"]
+PUBLISHED = [
+    *("conflation", "consensus", "prior-corrected"),
+    *("wasserstein", "reverse-kl", "forward-kl", "averaged-variances"),
+]
+LINEAR = ["fedavg", "pog", *PUBLISHED, "linear", "server-step", "uniform", "signed"]
 RULES = [*LINEAR, "median", "trimmed-mean"]
 
 

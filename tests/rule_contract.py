@@ -6,6 +6,7 @@ arithmetic.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 
 import pytest
 import torch
@@ -55,6 +56,18 @@ def exact_aggregate(exact_map: ExactMap, thetas: Sequence[Tensor]) -> list[Fract
     """A(θ_1, …, θ_n) in rational arithmetic."""
     columns = zip(*([exact(x) for x in theta] for theta in thetas), strict=True)
     return [exact_map(column, d) for d, column in enumerate(columns)]
+
+
+def check_tight_image(rule: AggregationRule, exact_map: ExactMap, boxes: Sequence[Box]) -> None:
+    """The image is the hull of the corners' images but for outward rounding: only some rules promise that."""
+    image = rule.image(boxes)
+    corners = product(*((box.lower, box.upper) for box in boxes))
+    values = [exact_aggregate(exact_map, corner) for corner in corners]
+    for d, column in enumerate(zip(*values, strict=True)):
+        assert exact(image.lower[d]) <= min(column)
+        assert max(column) <= exact(image.upper[d])
+        assert min(column) - exact(image.lower[d]) < 1e-13
+        assert exact(image.upper[d]) - max(column) < 1e-13
 
 
 def check_image(

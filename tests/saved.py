@@ -58,9 +58,21 @@ class Federation:
 
 
 def make_federation(
-    seed: int = 0, widths: tuple[int, ...] = (2, 3, 2), scale: float = 0.02, equal_scales: bool = False
+    seed: int = 0,
+    widths: tuple[int, ...] = (2, 3, 2),
+    scale: float = 0.02,
+    equal_scales: bool = False,
+    random: torch.Tensor | None = None,
 ) -> Federation:
-    """Three clients with similar means; four properties that hold at the mean, some by little."""
+    """Three clients with similar means; four properties that hold at the mean, some by little.
+
+    Args:
+        seed: of all randomness.
+        widths: of the network.
+        scale: of every parameter, about.
+        equal_scales: whether all are equal.
+        random: which parameters are not fixed; None for all.
+    """
     generator = stream(seed, "saved")
     network = mlp(*widths)
     n_w = network.parameters
@@ -72,6 +84,8 @@ def make_federation(
         )
         for _ in range(3)
     ]
+    if random is not None:
+        laws = [DiagonalGaussian(law.loc, law.scale * random) for law in laws]
     mean = torch.stack([law.loc for law in laws]).mean(0)
     x = normal(generator, 4, widths[0])
     C = normal(generator, 4, 2, widths[-1])

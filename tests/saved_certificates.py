@@ -10,11 +10,13 @@ from torch import Tensor
 
 from fedcert.certificate import Certificate
 from fedcert.families.cells import Cells
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
 from fedcert.families.projected.tails import Cells as Counted
 from fedcert.families.projected.tails import Limit, Product, Projections
 from fedcert.families.projected.transported import certify_projected
-from fedcert.model.network import Linear, Network
+from fedcert.laws.registry import StatedLaw
+from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.container import read_container, write_container
@@ -22,8 +24,8 @@ from fedcert.wire.message import Message
 from fedcert_check import layers, rules
 from fedcert_check.digest import digest
 from fedcert_check.document import Client, Document
-from fedcert_check.document import Properties as Asked
-from fedcert_check.laws import DiagonalGaussian as StatedLaw
+from fedcert_check.laws import DiagonalGaussian as CheckedLaw
+from fedcert_check.properties import Properties as Asked
 
 Tensors = dict[str, Tensor]
 PROJECTIONS: dict[str, Projections] = {"limit": Limit(), "product": Product(), "cells": Counted(64)}
@@ -33,18 +35,24 @@ KINDS = ("local", "direct", *PROJECTIONS)
 def certified(problem: Federated, properties: Properties, kind: str) -> Certificate:
     """The fast path's certificate: local, direct, or transported by one of `PROJECTIONS`."""
     if kind == "local":
-        return certify_projected_locally(problem.laws, problem.rule.name, problem.network, properties)
+        return certify_projected_locally(
+            Problem(problem.network, properties, tuple(problem.laws), problem.rule)
+        )
     if kind == "direct":
-        return certify_projected_directly(problem.laws, problem.rule, problem.network, properties)
-    return certify_projected(problem.laws, problem.rule, problem.network, properties, PROJECTIONS[kind])
+        return certify_projected_directly(
+            Problem(problem.network, properties, tuple(problem.laws), problem.rule)
+        )
+    return certify_projected(
+        Problem(problem.network, properties, tuple(problem.laws), problem.rule), PROJECTIONS[kind]
+    )
 
 
 def write(folder: Path, problem: Federated, properties: Properties, certificate: Certificate) -> Path:
     """Messages and certificate as a run writes them."""
     messages = []
     for i, law in enumerate(problem.laws):
-        (gaussian,) = law.components
-        messages.append(Message(f"client-{i}", gaussian, Cells.none(gaussian.dimension), 10 + i))
+        assert isinstance(law, StatedLaw)
+        messages.append(Message(f"client-{i}", law, Cells.none(law.dimension), 10 + i))
         messages[-1].save(folder / "messages" / f"{i}.safetensors")
     path = folder / "certificates" / "projected.safetensors"
     save_certificate(path, certificate, problem.network, properties, problem.rule, messages)
@@ -76,12 +84,7 @@ def demanding(tensors: Tensors) -> Tensors:
 
 def as_network(network: Network) -> layers.Network:
     """A network as the checker sees it."""
-    return layers.Network(
-        tuple(
-            layers.Linear(layer.inputs, layer.outputs) if isinstance(layer, Linear) else layers.ReLU()
-            for layer in network.layers
-        )
-    )
+    return layers.Network.read([dict(layer.describe()) for layer in network.layers])
 
 
 def as_properties(properties: Properties) -> Asked:
@@ -99,7 +102,7 @@ def as_document(problem: Federated, properties: Properties | None = None) -> Doc
         Client(
             f"client-{i}",
             "cells",
-            StatedLaw(law.components[0].loc.numpy(), law.components[0].scale.numpy()),
+            CheckedLaw(law.components[0].loc.numpy(), law.components[0].scale.numpy()),
             nothing,
             nothing,
         )

@@ -12,6 +12,7 @@ TINY = {
     "test_examples": 60,
     "hidden": [4],
     "properties": 2,
+    "epsilon": [0.001],
     "centers": 3,
     "gamma": [3],
     "mc_samples": 5,
@@ -20,6 +21,7 @@ TINY = {
     "clients": 2,
     "training": {"epochs": 1},
     "events": ["projected"],
+    "compare": ["fedavg", "pog"],
 }
 
 

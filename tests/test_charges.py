@@ -145,6 +145,18 @@ CHARGES = [
         cases.underflowing_inputs,
     ),
     Charge("laws.DiagonalAffine.at", without("at"), cases.first_layer),
+    Charge(
+        "laws.DiagonalAffine.at: underflow beside a fixed bias",
+        changed(affine, "UNDERFLOW", 0.0),
+        cases.underflowing_fixed_bias,
+    ),
+    Charge("projected.centre._folded: γ Σ|A h|", without("_folded"), cases.sums_of_numbers),
+    Charge(
+        "projected.centre._folded: looseness", changed(centre, "gamma", nothing_lost), cases.noise_of_numbers
+    ),
+    Charge(
+        "projected.centre._folded: underflow", changed(centre, "UNDERFLOW", 0.0), cases.no_noise_of_numbers
+    ),
     Charge("numerics.rectified.second_moment", without("second_moment"), cases.second_moments),
     Charge("numerics.rectified.log_moment", without("log_moment"), cases.log_moments),
     Charge("projected.relaxation.through_relu", without("through_relu"), cases.lines),

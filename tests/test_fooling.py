@@ -13,6 +13,7 @@ from fedcert.families.mean_box.events import MeanBox
 from fedcert.families.paper_box.direct import certify_direct
 from fedcert.families.paper_box.events import PaperBox
 from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.transported import certify_projected
 from fedcert.laws import DiagonalGaussian
@@ -50,8 +51,8 @@ def certificates(fooling: Fooling) -> list[Certificate]:
         certify_direct(deployed, safe, rule.name, paper.name),
         certify_boxes(laws, rule, safe, mean, budget=20, shapes=("uniform",)),
         certify_boxes_directly(laws, rule, safe, mean),
-        certify_projected(laws, rule, fooling.network, fooling.properties),
-        certify_projected_directly(laws, rule, fooling.network, fooling.properties),
+        certify_projected(Problem(fooling.network, fooling.properties, tuple(laws), rule)),
+        certify_projected_directly(Problem(fooling.network, fooling.properties, tuple(laws), rule)),
     ]
 
 
@@ -132,6 +133,6 @@ def test_noise_does_not_vanish_in_squares_that_underflow(network, loc, scale, x,
     law = DiagonalGaussian(vector(loc), vector(scale))
     properties = Properties(Box.point(vector([[x]])), vector([[[C]]]), vector([[1e-80]]))
     rule = LinearRule(vector([[1.0]]))
-    direct = certify_projected_directly([law], rule, network, properties)
+    direct = certify_projected_directly(Problem(network, properties, (law,), rule))
     assert direct.lower.item() <= 0.5 + 1e-9 <= direct.upper.item()
-    assert certify_projected([law], rule, network, properties).lower.item() <= 0.5 + 1e-9
+    assert certify_projected(Problem(network, properties, (law,), rule)).lower.item() <= 0.5 + 1e-9

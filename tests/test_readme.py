@@ -25,13 +25,17 @@ def test_the_python_example_prints_what_the_readme_shows() -> None:
     assert output.getvalue() in blocks("text")
 
 
+ROW = re.compile(r"\| ([\d.]+) \| \[([\d.]+), ([\d.]+)\] \| ([\d.]+) \| ([\d.]+) \|")
+
+
 @pytest.mark.slow
 def test_the_table_is_that_of_the_default_run() -> None:
-    shown = re.findall(r"│(\w+) +│(\w+) +│([\w-]+) +│ *\[?([\d.]+)(?:, ([\d.]+)\])? │", README)
-    certificates = [certificate for certificate, _ in run(RunConfig()).certificates]
-    found = {(c.claim.kind, c.claim.rule, c.claim.events): c for c in certificates}
-    assert {tuple(row[:3]) for row in shown} == set(found)
-    for *claim, lower, upper in shown:
-        certificate = found[tuple(claim)]
-        assert float(lower) == pytest.approx(100 * certificate.mean_lower, abs=3)  # processors differ
-        assert bool(upper) == (certificate.mean_upper is not None)
+    shown = {float(radius): list(map(float, rest)) for radius, *rest in ROW.findall(README)}
+    assert tuple(shown) == RunConfig().epsilon
+    radius = RunConfig().epsilon[0]
+    found = run(RunConfig(epsilon=radius, estimates=()))
+    bounds = {one.certificate.claim.kind: one.certificate for one in found.proven}
+    lower, upper, transported, _ = shown[radius]
+    assert lower == pytest.approx(100 * bounds["direct"].mean_lower, abs=3)  # processors differ
+    assert upper == pytest.approx(100 * bounds["direct"].mean_upper, abs=3)
+    assert transported == pytest.approx(100 * bounds["transported"].mean_lower, abs=3)

@@ -3,7 +3,6 @@
 Annotations are checked while tests run and not in a user's program, so each case runs with jaxtyping off.
 """
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -20,6 +19,8 @@ from fedcert.randomness import stream
 from fedcert.rules import LinearRule
 from fedcert.verify import Safe
 from fedcert.verify.interval import IntervalVerifier
+
+pytestmark = pytest.mark.usefixtures("without_annotations")
 
 ONE = torch.ones(2, dtype=torch.float64)
 BOX = Box.point(torch.zeros(2, 3, dtype=torch.float64))
@@ -49,13 +50,6 @@ REFUSED = {
     "bool labels": lambda: linf_robustness(torch.zeros(2, 2), torch.tensor([True, True]), 0.1, classes=2),
     "float labels": lambda: linf_robustness(torch.zeros(2, 2), torch.tensor([1.0, 0.0]), 0.1, classes=2),
 }
-
-
-@pytest.fixture(autouse=True)
-def unchecked():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)

@@ -1,6 +1,8 @@
 """What worker processes can be told to do: functions that they can import."""
 
 import os
+import time
+from pathlib import Path
 
 from flint import ctx
 
@@ -15,3 +17,9 @@ def precision(item: int) -> tuple[int, int, int]:
 def refuse(item: int) -> None:
     """Fail."""
     raise InvalidCertificate(f"item {item}")
+
+
+def linger(mark: str) -> None:
+    """Leave a mark, then be busy for a long time."""
+    Path(f"{mark}-{os.getpid()}").touch()
+    time.sleep(600)

@@ -1,8 +1,7 @@
-"""The one way in: whatever states a posterior, the same bounds come out, and what is wrong is named."""
+"""The one way in: the same bounds come out, whatever states the problem, and what is wrong is named."""
 
 from pathlib import Path
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -10,9 +9,10 @@ from torch import nn
 
 import fedcert
 from fedcert import DiagonalGaussian, GaussianMixture, LinearRule, Message, TrimmedMean, linf_robustness, mlp
-from fedcert.errors import FedcertError, InvalidConfig, InvalidLaw, InvalidMessage, ShapeMismatch
+from fedcert.errors import FedcertError, InvalidConfig, InvalidLaw, ShapeMismatch, UnsupportedLayer
 from fedcert.families.cells import Cells
 from fedcert.families.registry import family_named
+from fedcert_check import check
 
 pytestmark = pytest.mark.slow
 
@@ -37,13 +37,38 @@ def messages() -> list[Message]:
     return [Message(f"client-{i}", law, Cells.none(22), 10) for i, law in enumerate(laws())]
 
 
-def test_laws_messages_paths_and_folders_give_the_bounds_of_arrays(
+@pytest.mark.parametrize("stated", [0, 1, 3])
+def test_weights_by_size_need_the_sizes_of_all_clients(stated: int) -> None:
+    """A law does not say how many examples a client had."""
+    sized = [Message(f"client-{i}", law, Cells.none(22), 1 + i) for i, law in enumerate(laws())]
+    clients = [*sized[:stated], *laws()[stated:]]
+    if stated < 3:
+        with pytest.raises(InvalidConfig, match="weights: size needs the numbers of examples"):
+            fedcert.certify(clients, "fedavg", MODEL, PROPERTIES, weights="size")
+    else:
+        found = fedcert.certify(clients, "fedavg", MODEL, PROPERTIES, claims=["direct"], weights="size")
+        weights = found.problem.rule.weights.flatten().tolist()
+        assert weights == pytest.approx([1 / 6, 1 / 3, 1 / 2], rel=1e-15)
+
+
+@pytest.mark.usefixtures("without_annotations")
+@pytest.mark.parametrize("posteriors", [laws()[0], messages()[0], None, 3])
+def test_what_is_no_list_of_posteriors_is_refused_with_what_is(posteriors: object) -> None:
+    with pytest.raises(InvalidLaw, match="give a list with one posterior a client"):
+        fedcert.certify(posteriors, "fedavg", MODEL, PROPERTIES)  # type: ignore[arg-type]
+
+
+def test_posteriors_may_come_one_by_one(result: fedcert.Certification) -> None:
+    again = fedcert.certify((law for law in laws()), "fedavg", MODEL, PROPERTIES, claims=["direct"])
+    assert again.lower.tolist() == result.lower.tolist()
+
+
+def test_a_folder_of_messages_gives_the_bounds_of_arrays(
     result: fedcert.Certification, tmp_path: Path
 ) -> None:
     for message in messages():
         message.save(tmp_path / f"{message.client}.safetensors")
-    files = [tmp_path / f"client-{i}.safetensors" for i in range(3)]
-    for posteriors in (laws(), messages(), files, [str(file) for file in files], str(tmp_path), tmp_path):
+    for posteriors in (messages(), tmp_path):
         again = fedcert.certify(posteriors, "fedavg", MODEL, PROPERTIES, claims=["direct"])
         assert again.lower.tolist() == result.lower.tolist()
         assert again.upper.tolist() == result.upper.tolist()
@@ -103,29 +128,24 @@ def test_mixtures_are_certified() -> None:
     assert two == pytest.approx(one, abs=1e-9)
 
 
-@pytest.fixture
-def unchecked():
-    """As in a user's program, annotations are not checked."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("without_annotations")
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
         ({"posteriors": []}, InvalidLaw, "at least one client"),
-        ({"posteriors": [*CLIENTS[:2], 3.0]}, InvalidLaw, "posterior 2 is a float"),
-        ({"posteriors": [(MEAN, -SCALE), *CLIENTS[:2]]}, InvalidLaw, "scale"),
-        ({"posteriors": ["/nowhere/client.safetensors"]}, InvalidMessage, "nowhere"),
-        ({"posteriors": "/nowhere"}, InvalidMessage, "no message"),
         ({"rule": "fedsgd"}, InvalidConfig, "fedavg"),
         ({"rule": LinearRule.fedavg([1, 1])}, ShapeMismatch, "laws of 3 clients"),
         ({"network": mlp(2, 2)}, ShapeMismatch, "22 parameters, the network 6"),
-        ({"network": nn.Conv1d(1, 1, 1)}, FedcertError, "Conv1d"),
-        ({"events": "balls"}, InvalidConfig, "known are paper-box, box, projected"),
+        ({"network": nn.Conv1d(1, 1, 1)}, UnsupportedLayer, "Conv1d"),
+        ({"events": "balls"}, InvalidConfig, "must be one of paper-box, box, projected"),
+        ({"events": []}, InvalidConfig, "at least one family"),
         ({"claims": ["global"]}, InvalidConfig, "'global' is no kind"),
+        ({"claims": "direct"}, InvalidConfig, "'direct'; give a list"),
+        ({"claims": []}, InvalidConfig, "give a list"),
+        ({"posteriors": dict(enumerate(CLIENTS))}, InvalidLaw, "no order of clients"),
+        ({"properties": None}, InvalidConfig, "say what is safe"),
+        ({"properties": linf_robustness([[0.5] * 3], [0], 0.1, classes=2)}, ShapeMismatch, "of 3 inputs"),
+        ({"properties": linf_robustness([[0.5] * 2], [0], 0.1)}, ShapeMismatch, "and 10 outputs"),
         ({"rule": "median", "claims": ["direct"]}, InvalidConfig, "no direct claim under the rule median"),
     ],
 )
@@ -133,6 +153,14 @@ def test_what_is_wrong_is_named(change: dict, error: type[FedcertError], words: 
     arguments = {"posteriors": CLIENTS, "rule": "fedavg", "network": mlp(2, 4, 2), "properties": PROPERTIES}
     with pytest.raises(error, match=words):
         fedcert.certify(**arguments | change)
+
+
+def test_a_result_does_not_change_with_the_callers_tensors(tmp_path: Path) -> None:
+    clients = [tuple(torch.tensor(part).double() for part in own) for own in CLIENTS]
+    found = fedcert.certify(clients, "fedavg", MODEL, PROPERTIES, claims=["direct"])
+    clients[0][0].add_(1.0)
+    (file,) = (found.save(tmp_path / "run") / "certificates").iterdir()
+    assert check(file).verdict
 
 
 def test_labels_must_be_whole() -> None:

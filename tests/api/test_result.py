@@ -41,10 +41,15 @@ def test_what_is_saved_is_a_run_that_the_checker_proves(
 
 
 def test_a_law_without_a_message_cannot_be_saved(tmp_path: Path) -> None:
-    law = fedcert.DiagonalGaussian(*map(torch.from_numpy, CLIENTS[0]))
-    mixture = fedcert.GaussianMixture((law, law), torch.ones(2, dtype=torch.float64))
+    stated = fedcert.DiagonalGaussian(*map(torch.from_numpy, CLIENTS[0]))
+
+    class Unstated:
+        """A law that is what it is, and says so to nobody."""
+
+        dimension, loc, components, sample = stated.dimension, stated.loc, (stated,), stated.sample
+
     mixed = fedcert.certify(
-        [mixture],
+        [Unstated()],
         fedcert.LinearRule.fedavg([1]),
         MODEL,
         fedcert.linf_robustness([[0.6, 0.4]], [0], 0.01, classes=2),
@@ -57,7 +62,8 @@ def test_a_law_without_a_message_cannot_be_saved(tmp_path: Path) -> None:
 def test_one_line_says_what_was_found_and_no_witness(result: fedcert.Certification) -> None:
     assert repr(result) == (
         f"Certification: at least {100 * np.floor(result.mean_lower * 1e4) / 1e4:.2f} % and at most 100.00 %,"
-        " mean over 2 properties (3 clients, fedavg, paper-box + box + projected)"
+        " mean over 2 inputs as given, ℓ∞ balls of radius 0.01"
+        " (3 clients, fedavg, paper-box + box + projected)"
     )
     html = result._repr_html_()
     assert html.count("<tr>") == 10

@@ -1,34 +1,21 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from folders import tree
 from report_samples import result
+from small_runs import SMALL_RUN, as_toml
+from terminal import exit_code
 
 from fedcert.app.cli import main
+from fedcert.app.config import PRESETS
 from fedcert.app.output import write_summary
 
 pytestmark = pytest.mark.slow
-
-TINY = """
-train-examples = 400
-test-examples = 80
-clients = 2
-hidden = [8]
-properties = 3
-gamma = [3, 5]
-centers = 4
-cells = 2
-mc-samples = 10
-attack-samples = 10
-aggregate-samples = 10
-[training]
-epochs = 4
-batch_size = 64
-learning_rate = 0.03
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -36,18 +23,15 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, with a small configuration, no data and no way to download any."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FEDCERT_DATA", raising=False)
-    Path("tiny.toml").write_text(TINY, encoding="utf-8")
+    for least in ("LINE_SECONDS", "STAGE_SECONDS"):  # however slow the machine, no progress between errors
+        monkeypatch.setattr(f"fedcert_check.console.{least}", float("inf"))
+    Path("tiny.toml").write_text(as_toml(SMALL_RUN), encoding="utf-8")
     Path("mnist.toml").write_text("[settings]\ndataset = 'mnist'\n", encoding="utf-8")
     return tmp_path
 
 
 def fedcert(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """The exit code of the command, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["fedcert", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    assert caught.value.code is None or isinstance(caught.value.code, int)
-    return caught.value.code or 0
+    return exit_code(monkeypatch, main, "fedcert", *arguments)
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -57,13 +41,6 @@ def process(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, capture_output=True, encoding="utf-8", env=environment, timeout=300, check=False
     )
-
-
-def tree(folder: Path) -> dict[str, bytes | None]:
-    """Every file with its content, every folder with None."""
-    return {
-        str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*"))
-    }
 
 
 def test_help_is_quick_since_it_does_not_load_torch() -> None:
@@ -91,14 +68,27 @@ def test_help_exits_with_0(
 def test_a_run_prints_the_table_and_where_the_report_is(workplace: Path) -> None:
     done = process("run", "--config", "tiny.toml", "--out", "somewhere/new", "--seed", "1")
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert all(line.startswith("fedcert: ") for line in done.stderr.splitlines())
     for word in ("local", "transported", "direct", "fedavg", "pog", "paper-box", "projected"):
         assert word in done.stdout
-    for word in ("certified", "MC–IBP", "accuracy", "proven bounds"):
+    for word in ("certified", "survive", "accuracy", "proven bounds"):
         assert word in done.stdout
-    report = done.stdout.splitlines()[-1].removeprefix("report: ")
+    *_, report, unproved = done.stdout.splitlines()
+    assert unproved == "not re-proved yet: fedcert check somewhere/new"
+    report = report.removeprefix("report: ")
     assert (workplace / report).is_file()
     assert json.loads((workplace / "somewhere/new/result.json").read_text())["config"]["seed"] == 1
+
+
+def test_a_run_without_a_terminal_says_how_far_it_is_in_plain_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fedcert_check.console.STAGE_SECONDS", 0.0)
+    assert fedcert(monkeypatch, "run", "--config", "tiny.toml", "--out", "out") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert all(re.fullmatch(r"fedcert: .+: \d+( of \d+)? in [0-9.a-z ]+", line) for line in lines)
+    for stage in ("training clients: 2 of 2 in", "projected: 1 of 1 in", "attack survival: 1 of 1 in"):
+        assert any(line.startswith(f"fedcert: {stage} ") for line in lines)
 
 
 def test_bad_input_to_the_process_is_one_line_and_exit_code_2(workplace: Path) -> None:
@@ -124,11 +114,23 @@ def test_options_override_the_file(monkeypatch: pytest.MonkeyPatch, workplace: P
 
 
 def test_the_papers_preset_runs_its_protocol(monkeypatch: pytest.MonkeyPatch, workplace: Path) -> None:
-    options = ["--preset", "paper", "--config", "tiny.toml", "--out", "out"]
+    sizes = {name: value for name, value in SMALL_RUN.items() if name not in PRESETS["paper"]}
+    few = {"test_examples": 80, "properties": 3}
+    Path("few.toml").write_text(as_toml(sizes | few), encoding="utf-8")
+    options = ["--preset", "paper", "--config", "few.toml", "--out", "out"]
     assert fedcert(monkeypatch, "run", *options) == 0
     result = json.loads((workplace / "out/result.json").read_text())
     assert (result["config"]["scale"], result["config"]["events"]) == (1e-5, ["paper-box"])
-    assert {row["events"] for row in result["summary"]} == {"paper-box"}
+    assert [(row["claim"], row["rule"], row["events"], row["epsilon"]) for row in result["summary"]] == [
+        (*claim, "paper-box", 0.001)
+        for claim in (("local", "fedavg"), ("transported", "fedavg"), ("direct", "fedavg"), ("direct", "pog"))
+    ]
+    assert {(row["name"], row["rule"]) for row in result["estimates"]} == {
+        *(("mc-ibp", "fedavg"), ("mc-ibp", "pog"), ("attack-survival", "fedavg")),
+        *(("attack-survival", "pog"), ("aggregated-sampling", "fedavg")),
+    }
+    assert (result["inputs"]["chosen"], result["inputs"]["accuracy"]) == ("correct", 1.0)
+    assert result["radii"] == result["margins"] == result["confidence"] == []
     assert all(row["lower"] > 0 for row in result["summary"])
 
 
@@ -164,7 +166,7 @@ BAD_INPUT = [
     pytest.param(["--config", "absent.toml"], "absent.toml", id="no such configuration"),
     pytest.param(["--out", "tiny.toml"], "tiny.toml", id="output folder is a file"),
     pytest.param(["--dataset", "mnist", "--data-dir", "absent"], "absent/mnist", id="no such data"),
-    pytest.param(["--properties", "81"], "fewer properties", id="too many properties"),
+    pytest.param(["--properties", "81"], "81 asked for", id="too many properties"),
     pytest.param(["--clients", "400"], "fewer clients", id="too many clients"),
 ]
 
@@ -299,13 +301,13 @@ def test_a_grid_that_makes_no_sense_is_one_line_exit_code_2_and_nothing_written(
 def test_a_failed_job_is_told_at_the_end_and_the_others_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workplace: Path
 ) -> None:
-    settings = TINY.replace("properties = 3\n", "").replace("[training]", "[settings.training]")
+    settings = as_toml({name: value for name, value in SMALL_RUN.items() if name != "properties"})
     study = "[[study]]\nevents = ['projected']\nover.properties = [3, 81]\n"
-    Path("mine.toml").write_text(f"[settings]{settings}\n{study}", encoding="utf-8")
+    Path("mine.toml").write_text(f"[settings]\n{settings}\n{study}", encoding="utf-8")
     assert fedcert(monkeypatch, "grid", "--preset", "mine.toml", "--jobs", "1") == 1
     said = capsys.readouterr()
     assert "1 of 2 jobs failed: the same command tries them again" in said.err
-    assert "fewer properties" in said.err
+    assert "81 asked for, but digits has 80 test inputs" in said.err
     assert "1 jobs, 1 federations" in said.out
     assert (workplace / "runs" / "mine" / "report.html").exists()
 
@@ -331,7 +333,7 @@ def test_a_damaged_result_is_one_line_that_names_file_and_field(
     new: str,
     said: str,
 ) -> None:
-    write_summary(result(), Path())
+    write_summary(result(), Path(), {})
     text = Path(name).read_text(encoding="utf-8")
     Path(name).write_text(text.replace(old, new, 1), encoding="utf-8")
     assert fedcert(monkeypatch, "report", ".") == 2

@@ -1,8 +1,14 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 import torch
 
-from fedcert.app.clients import choose_examples, form, scaled, train_clients
+from fedcert.app.clients import choose_examples, form, scaled, train_clients, untrained
 from fedcert.app.config import RunConfig
-from fedcert.laws import DiagonalGaussian
+from fedcert.app.journal import Format, find_or_make
+from fedcert.app.parts import Posterior, save_posterior
+from fedcert.laws import DiagonalGaussian, GaussianMixture
 
 CONFIG = RunConfig(train_examples=300, test_examples=50, clients=3, hidden=(4,), training={"epochs": 1})
 
@@ -35,6 +41,50 @@ def test_training_does_not_depend_on_the_scale_that_a_run_asks_for() -> None:
     assert scaled(learned, "learned") is learned
     assert scaled(learned, 1e-5).scale.unique().tolist() == [1e-5]
     assert scaled(learned, 1e-5).loc.equal(learned.loc)
+
+
+@pytest.mark.parametrize(
+    ("posterior", "kind"), [("laplace", DiagonalGaussian), ("ensemble", GaussianMixture)]
+)
+def test_clients_learn_as_the_run_asks(posterior: str, kind: type) -> None:
+    quick = {"epochs": 1, "batch_size": 32}
+    config = RunConfig.model_validate(
+        CONFIG.model_dump() | {"posterior": posterior, "laplace": quick, "members": 2}
+    )
+    federation = form(config, choose_examples(config))
+    trained, again = (train_clients(config, federation) for _ in range(2))
+    assert all(isinstance(posterior.law, kind) for posterior in trained)
+    assert [type(law) for law in untrained(config, federation)] == [kind] * 3
+    for one, other in zip(trained, again, strict=True):
+        for name, tensor in one.law.tensors().items():
+            assert tensor.equal(other.law.tensors()[name])
+
+
+@pytest.mark.parametrize("posterior", ["bbb", "laplace", "ensemble"])
+def test_a_posterior_that_was_made_before_is_read_back(posterior: str, tmp_path: Path) -> None:
+    quick = {"epochs": 1, "batch_size": 32}
+    config = RunConfig.model_validate(CONFIG.model_dump() | {"posterior": posterior, "laplace": quick})
+    federation = form(config, choose_examples(config))
+    for i in range(2):
+        save_posterior(train_clients(config, federation)[i], tmp_path / f"posteriors/client-{i}.safetensors")
+    made = []
+
+    def once(name: str, make: Callable[[], Posterior], form: Format[Posterior]) -> Posterior:
+        return find_or_make(tmp_path / name, lambda: made.append(name) or make(), form)
+
+    resumed, afresh = train_clients(config, federation, once=once), train_clients(config, federation)
+    assert made == ["posteriors/client-2.safetensors"]
+    for one, other in zip(resumed, afresh, strict=True):
+        for name, tensor in one.law.tensors().items():
+            assert tensor.equal(other.law.tensors()[name])
+
+
+def test_a_scale_replaces_the_deviations_of_every_member() -> None:
+    law = DiagonalGaussian(torch.zeros(2, dtype=torch.float64), torch.tensor([1.0, 2.0], dtype=torch.float64))
+    mixture = scaled(GaussianMixture((law, law), torch.tensor([1.0, 3.0]).double()), 0.5)
+    assert isinstance(mixture, GaussianMixture)
+    assert mixture.weights.tolist() == [1.0, 3.0]
+    assert [own.scale.tolist() for own in mixture.components] == [[0.5, 0.5]] * 2
 
 
 def test_a_scale_replaces_every_deviation() -> None:

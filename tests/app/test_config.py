@@ -30,21 +30,72 @@ def test_without_file_and_options_the_defaults_hold() -> None:
     assert load_config(None, {}) == RunConfig()
 
 
-def test_by_default_the_learned_posterior_is_certified_with_all_families_of_events() -> None:
+def test_by_default_the_learned_posterior_is_certified_by_projections_at_several_radii() -> None:
     config = RunConfig()
-    assert (config.scale, config.attack_samples) == ("learned", 300)
-    assert config.events == ("paper-box", "box", "projected")
+    assert (config.scale, config.events) == ("learned", ("projected",))
+    assert (config.rule, config.compare, config.claims) == ("fedavg", (), ("transported", "direct"))
+    assert config.epsilon == (0.001, 0.01, 0.03)
+    assert (config.estimates, config.attack_samples) == (("attack-survival",), 300)
+    assert (config.radius, config.softmax_margins, config.confidence_draws) == ((), (), 0)
 
 
-def test_the_papers_preset_is_its_fixed_scale_and_its_one_family_of_events() -> None:
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ("first", "all")),
+        ({"dataset": "mnist"}, ("first", 200)),
+        ({"dataset": "fashion-mnist", "properties": "all"}, ("first", "all")),
+        ({"properties": 7}, ("first", 7)),
+        ({"inputs": "random"}, ("random", "all")),
+        ({"dataset": "mnist", "inputs": "random"}, ("random", 200)),
+        ({"inputs": "correct"}, ("correct", 200)),
+        ({"inputs": "correct", "properties": 3}, ("correct", 3)),
+    ],
+)
+def test_by_default_inputs_are_taken_as_they_come_and_all_of_a_small_test_set(
+    settings: dict[str, Any], expected: tuple[str, Any]
+) -> None:
+    config = load_config(None, settings)
+    assert (config.inputs, config.properties) == expected
+
+
+def test_how_many_inputs_are_classified_correctly_is_not_known_in_advance() -> None:
+    said = refused(None, {"inputs": "correct", "properties": "all"})
+    assert said.startswith("properties: with inputs = correct, give their number")
+
+
+def test_the_papers_preset_is_its_protocol() -> None:
+    """What every run did before inputs were taken as they come."""
     assert list(PRESETS) == ["paper"]
-    assert load_config(None, {}, "paper") == RunConfig(scale=1e-5, events=("paper-box",))
+    for dataset in ("digits", "mnist"):
+        assert load_config(None, {"dataset": dataset}, "paper") == RunConfig(
+            dataset=dataset,
+            train_examples=12_000,
+            test_examples=2_000,
+            scale=1e-5,
+            rule="fedavg",
+            compare=("fedavg", "pog"),
+            events=("paper-box",),
+            claims=("local", "transported", "direct"),
+            inputs="correct",
+            properties=50,
+            epsilon=1e-3,
+            margin=0.0,
+            radius=(),
+            softmax_margins=(),
+            confidence_draws=0,
+            estimates=("mc-ibp", "attack-survival", "aggregated-sampling"),
+            mc_samples=300,
+            attack_samples=300,
+            aggregate_samples=3_000,
+            screen=True,
+        )
 
 
 def test_a_file_overrides_a_preset_and_options_override_both(tmp_path: Path) -> None:
     path = write(tmp_path, "scale = 1e-3\nclients = 5\n")
     config = load_config(path, {"clients": 4}, "paper")
-    assert config == RunConfig(scale=1e-3, clients=4, events=("paper-box",))
+    assert config == RunConfig(**PRESETS["paper"] | {"scale": 1e-3, "clients": 4})
     assert load_config(path, {"events": "box"}, "paper").events == ("box",)
 
 
@@ -62,7 +113,17 @@ def test_a_toml_file_sets_values_and_options_override_it(tmp_path: Path) -> None
 
 
 def test_a_result_is_the_configuration_of_its_run(tmp_path: Path) -> None:
-    config = RunConfig(seed=7, gamma=(1 / 3, 2), scale=0.1, data_dir=Path("somewhere"), rule="pog")
+    config = RunConfig(
+        seed=7,
+        gamma=(1 / 3, 2),
+        scale=0.1,
+        data_dir=Path("somewhere"),
+        rule="pog",
+        inputs="random",
+        epsilon=(0.1, 1e-9),
+        radius=(0.5, 0.95),
+        softmax_margins=(1, 2),
+    )
     result = {"summary": [], "config": config.model_dump(mode="json")}
     path = write(tmp_path, json.dumps(result), "result.json")
     assert load_config(path, {}) == config
@@ -92,6 +153,20 @@ def test_keys_may_have_hyphens(tmp_path: Path, text: str, expected: dict[str, An
         ("scale", "learned", "learned"),
         ("events", "paper-box", ("paper-box",)),
         ("events", "projected,box", ("projected", "box")),
+        ("events", "all", ("paper-box", "box", "projected")),
+        ("epsilon", "0.01,1e-3", (0.01, 0.001)),
+        ("epsilon", "0", (0.0,)),
+        ("epsilon", 0.25, (0.25,)),
+        ("epsilon", 1, (1.0,)),
+        ("radius", "0.5,0.95", (0.5, 0.95)),
+        ("radius", 0.5, (0.5,)),
+        ("radius", "", ()),
+        ("softmax_margins", "1,2.5,-1", (1.0, 2.5, -1.0)),
+        ("compare", "pog,median", ("pog", "median")),
+        ("estimates", "", ()),
+        ("estimates", "mc-ibp", ("mc-ibp",)),
+        ("properties", "17", 17),
+        ("properties", "all", "all"),
     ],
 )
 def test_lists_and_scales_may_be_given_as_text(key: str, text: str, value: object) -> None:
@@ -100,6 +175,7 @@ def test_lists_and_scales_may_be_given_as_text(key: str, text: str, value: objec
 
 BAD_VALUES: dict[str, list[Any]] = {
     "dataset": ["cifar", "", 3],
+    "table": [5, {"data": "x.csv", "target": "y"}, {"data": "x.csv", "target": "y", "site": "z"}],
     "train_examples": [0, -1, 1.5],
     "test_examples": [0],
     "clients": [0, -1, 2.5, "three", 2**53 + 1],
@@ -110,10 +186,21 @@ BAD_VALUES: dict[str, list[Any]] = {
     "weights": ["random", [1e31, 1.0], [1.0, -1e31], [1e-31, 1.0], [float("nan")]],
     "trim": [-1, 0.5],
     "server_rate": [-1.0, float("nan"), float("inf"), 1e31, 1e-31],
+    "prior_scale": [0, -1, float("nan"), float("inf"), "wide"],
     "events": ["boxes", "", [], "paper-box,boxes"],
     "claims": ["global", "", [], "local,global"],
-    "properties": [0, -5],
-    "epsilon": [-1e-3, float("nan"), float("inf")],
+    "compare": ["mode", "fedavg,mode", 3],
+    "inputs": ["last", "", "given", 3],
+    "properties": [0, -5, "some", 1.5],
+    "epsilon": [
+        *[-1e-3, float("nan"), float("inf"), "", [], "0.1,x", "0.1,-0.1"],
+        *["0.1,0.1", [0.5, 1e-3, 0.5]],
+    ],
+    "radius": [0, 1, -0.5, 1.5, "0.5,0.5", float("nan"), "half"],
+    "softmax_margins": [float("inf"), float("nan"), "wide", [1.0, 1.0]],
+    "confidence_draws": [-1, 0.5, "many"],
+    "confidence": [0, 1, -0.5, 95, float("nan")],
+    "estimates": ["mc-ibb", "attack-survival,sampling", 3],
     "margin": [float("inf"), float("-inf"), float("nan"), "wide"],
     "gamma": [
         *["0", "-1", "3,0", "nan", "inf", "3,x", [0.0]],
@@ -132,6 +219,9 @@ BAD_VALUES: dict[str, list[Any]] = {
         *["meta"],
         *["hpu"],
     ],
+    "posterior": ["vi", "", None, 3],
+    "laplace": [{"epochs": -1}, {"prior_scale": 0.0}, {"kl_coefficient": 0}, {"momentum": 1}, 5],
+    "members": [0, -1, 1001, 2.5, "few"],
     "training": [{"epochs": -1}, {"learning_rate": float("nan")}, {"kl_coefficient": -1}, {"momentum": 1}, 5],
 }
 
@@ -187,7 +277,7 @@ def test_a_malformed_file_is_refused_by_its_path(tmp_path: Path, name: str, text
     ("text", "said"),
     [
         ('{"config": {"clients": 0, "seed": -1}}', "seed: Input should be greater than or equal to 0"),
-        ('{"config": {"clients": 0, "client": 3}}', "client: Extra inputs are not permitted (given 3)"),
+        ('{"config": {"clients": 0, "client": 3}}', "no setting 'client': did you mean 'clients'?"),
         ('{"config": {"clients": 0, "scale": 1' + "0" * 400 + "}}", "scale: a posterior scale is a number"),
         ('{"config": {}, "config": {}}', "not readable as JSON (a name appears twice)"),
         ('{"config": {"epsilon": NaN}}', "not readable as JSON (expected value at line 1 column 24)"),
@@ -199,6 +289,27 @@ def test_what_is_wrong_in_a_file_is_named_with_the_file(tmp_path: Path, text: st
     message = refused(path, {"clients": 3})
     assert message.startswith(f"{path}: {said}")
     assert ";" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("epsilom = 0.1", "no setting 'epsilom': did you mean 'epsilon'?"),
+        ("train-exampels = 10", "no setting 'train-exampels': did you mean 'train-examples'?"),
+        ("Clients = 3", "no setting 'Clients': did you mean 'clients'?"),
+        ("[training]\nepoch = 3", "no setting 'epoch' in [training]: did you mean 'epochs'?"),
+        (
+            "training.learning_rat = 3",
+            "no setting 'learning_rat' in [training]: did you mean 'learning-rate'?",
+        ),
+        ("colour = 3", "no setting 'colour': must be one of dataset, "),
+    ],
+)
+def test_a_misspelt_setting_is_named_with_its_file_and_the_nearest_one(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = write(tmp_path, text, "run.toml")
+    assert refused(path, {}).startswith(f"{path}: {said}")
 
 
 @pytest.mark.slow

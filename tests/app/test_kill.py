@@ -1,6 +1,5 @@
 """SIGKILL at random moments: a run goes on where it stopped and ends with the same result."""
 
-import json
 import multiprocessing
 import os
 import random
@@ -8,30 +7,16 @@ import signal
 import time
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
-from typing import Any
 
 import pytest
+from folders import tree
+from small_runs import SMALL_RUN, as_toml, untimed
 
 from fedcert.app import cli
+from fedcert.app.result import read_summary
 
 KILLS = 21
-CONFIG = """
-train-examples = 300
-test-examples = 60
-hidden = [6]
-scale = 1e-4
-properties = 3
-gamma = [3, 5]
-centers = 4
-cells = 2
-mc-samples = 10
-attack-samples = 10
-aggregate-samples = 10
-[training]
-epochs = 3
-batch_size = 64
-learning_rate = 0.03
-"""
+CONFIG = as_toml(SMALL_RUN | {"train_examples": 300, "test_examples": 60, "clients": 3, "scale": 1e-4})
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +39,10 @@ def finished(folder: Path) -> bool:
     return (folder / "result.json").exists() and not {"complete", "unfinished"} & set(os.listdir(folder))
 
 
-def untimed(folder: Path) -> dict[str, Any]:
-    summary = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    return summary | {"timings": None, "summary": [row | {"seconds": None} for row in summary["summary"]]}
-
-
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes | None]:
     """Every file and folder; those that hold times by their names alone."""
     timed = ("result.json", "report.html")
-    return {
-        (name := str(path.relative_to(folder))): b""
-        if path.is_dir() or name.startswith(timed)
-        else path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-    }
+    return {name: None if name in timed else content for name, content in tree(folder).items()}
 
 
 @pytest.mark.slow
@@ -92,6 +67,6 @@ def test_a_run_killed_again_and_again_ends_like_an_undisturbed_one(
             process.join()
             assert process.exitcode in (0, -signal.SIGKILL)
             kills += process.exitcode == -signal.SIGKILL
-        assert untimed(folder) == untimed(tmp_path / "undisturbed")
+        assert untimed(read_summary(folder)) == untimed(read_summary(tmp_path / "undisturbed"))
         assert contents(folder) == contents(tmp_path / "undisturbed")
         runs += 1

@@ -1,44 +1,48 @@
 import csv
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from folders import files_below
+from small_runs import small_config, untimed
 
 import fedcert
 from fedcert.app.config import RunConfig, load_config
 from fedcert.app.journal import PARTS, Format, Once
-from fedcert.app.output import carry_out, check_output, identity_of
+from fedcert.app.output import carry_out, check_output
 from fedcert.app.report.page import run_page
 from fedcert.app.report.runs import FinishedRun
+from fedcert.app.report.seal import digest
 from fedcert.app.result import read_properties, read_summary
 from fedcert.app.run import RunResult, run
+from fedcert.app.summary import identity_of
 from fedcert.errors import CannotWrite, DataError, OutputExists
 from fedcert.wire import atomic
-from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.message import Message
 from fedcert_check import check
 
 pytestmark = pytest.mark.slow
+ROW = {
+    *("claim", "rule", "events", "epsilon", "lower", "upper"),
+    *("properties", "seconds", "certificate", "reproved"),
+}
+RADIUS_ROW = ROW - {"epsilon", "lower", "upper"} | {"threshold", "mean", "median"}
 
-CONFIG = RunConfig(
-    train_examples=400,
-    test_examples=80,
-    clients=2,
-    hidden=(8,),
-    training={"epochs": 4, "batch_size": 64, "learning_rate": 0.03},
-    properties=3,
-    gamma=(3.0, 5.0),
-    centers=4,
-    cells=2,
-    mc_samples=10,
-    attack_samples=10,
-    aggregate_samples=10,
-)
+CONFIG, ONE_RADIUS = small_config(epsilon=[0.001, 0.01], radius=0.5, softmax_margins=[1.0]), small_config()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_searches() -> Iterator[None]:
+    """Radii are searched in fewer steps."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("fedcert.federation.radius.SMALLEST_RADIUS", 0.125)
+        monkeypatch.setattr("fedcert.federation.radius.STEPS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -67,23 +71,20 @@ def read(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "result.json").read_text(encoding="utf-8"))
 
 
-def untimed(summary: dict[str, Any]) -> dict[str, Any]:
-    rows = [row | {"seconds": None} for row in summary["summary"]]
-    return summary | {"timings": None, "summary": rows}
-
-
 def table(folder: Path) -> list[dict[str, str]]:
     with (folder / "properties.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+def is_of(claim: dict[str, Any], row: dict[str, str]) -> bool:
+    """Whether a row of properties.csv is one of a claim at its radius."""
+    same = all(row[key] == claim[key] for key in ("claim", "rule", "events"))
+    return same and not row["threshold"] and float(row["epsilon"]) == claim["epsilon"]
 
 
 def test_a_run_leaves_these_files_and_no_others(folder: Path, result: RunResult) -> None:
-    assert sorted(tree(folder)) == [
-        *sorted(certificate_file(certificate.claim) for certificate, _ in result.certificates),
+    assert sorted(files_below(folder)) == [
+        *sorted(one.file for one in (*result.proven, *result.proven_at_margins, *result.radii)),
         "messages/client-0.safetensors",
         "messages/client-1.safetensors",
         "properties.csv",
@@ -95,7 +96,11 @@ def test_a_run_leaves_these_files_and_no_others(folder: Path, result: RunResult)
 
 def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None:
     summary, rule = read(folder), result.config.rule
-    assert set(summary) >= {"fedcert", "config", "accuracy", "summary", "estimates", "timings"}
+    assert set(summary) == {
+        *("fedcert", "config", "clients", "refused", "accuracy", "accuracy_by_rule", "inputs", "norm"),
+        *("summary", "margins", "radii", "confidence", "conclusions", "estimates", "timings", "histograms"),
+    }
+    assert summary["norm"] == "linf"
     assert summary["clients"] == [
         {"client": message.client, "examples": message.examples, "digest": message.digest}
         for message in result.messages
@@ -104,12 +109,20 @@ def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None
     assert summary["fedcert"] == fedcert.__version__
     assert summary["accuracy"] == result.accuracy[rule]
     assert summary["timings"] == result.timings
+    (margin,), (radii,), margins = summary["margins"][:1], summary["radii"], summary["margins"]
+    assert (set(margin), set(radii)) == (ROW | {"margin"}, RADIUS_ROW)
+    assert [(row["epsilon"], row["margin"]) for row in margins] == [(at, 1.0) for at in CONFIG.epsilon]
+    for row in (*margins, radii):
+        assert (row["claim"], row["rule"], row["events"]) == ("direct", rule, "projected")
+    assert radii["threshold"] == 0.5
     (other,) = {"fedavg", "pog"} - {rule}
     kinds = [("local", rule), ("transported", rule), ("direct", rule), ("direct", other)]
-    expected = [(family, *kind) for family in ("paper-box", "box", "projected") for kind in kinds]
-    assert [(row["events"], row["claim"], row["rule"]) for row in summary["summary"]] == expected
+    families = ("paper-box", "box", "projected")
+    expected = [(at, events, *kind) for at in CONFIG.epsilon for events in families for kind in kinds]
+    rows = [(row["epsilon"], row["events"], row["claim"], row["rule"]) for row in summary["summary"]]
+    assert rows == expected
     for row in summary["summary"]:
-        assert set(row) == {"claim", "rule", "events", "lower", "upper", "properties", "seconds"}
+        assert set(row) == ROW
         assert 0 <= row["lower"] <= 1
         if (row["claim"], row["events"]) == ("direct", "projected"):
             assert row["lower"] <= row["upper"] <= 1
@@ -121,11 +134,12 @@ def test_result_json_follows_its_schema(folder: Path, result: RunResult) -> None
 
 def test_estimates_in_result_json_are_estimates(folder: Path, result: RunResult) -> None:
     estimates = read(folder)["estimates"]
-    names = {(row["name"], row["rule"]) for row in estimates}
+    names = {(row["name"], row["rule"], row["epsilon"]) for row in estimates}
     under_laws = {(name, rule) for name in ("mc-ibp", "attack-survival") for rule in ("fedavg", "pog")}
-    assert names == under_laws | {("aggregated-sampling", result.config.rule)}
+    sampled = under_laws | {("aggregated-sampling", result.config.rule)}
+    assert names == {(*one, epsilon) for one in sampled for epsilon in CONFIG.epsilon}
     for row in estimates:
-        assert set(row) == {"name", "rule", "value", "samples", "confidence_interval"}
+        assert set(row) == {"name", "rule", "epsilon", "value", "samples", "confidence_interval"}
         low, high = row["confidence_interval"]
         assert 0 <= low <= row["value"] <= high <= 1
 
@@ -136,7 +150,7 @@ def test_the_saved_configuration_repeats_the_run(folder: Path, result: RunResult
     write(config, tmp_path)
     assert untimed(read(tmp_path)) == untimed(read(folder))
     assert table(tmp_path) == table(folder)
-    assert tree(tmp_path).keys() == tree(folder).keys()
+    assert files_below(tmp_path).keys() == files_below(folder).keys()
 
 
 def test_another_seed_gives_another_result(folder: Path, result: RunResult, tmp_path: Path) -> None:
@@ -145,23 +159,20 @@ def test_another_seed_gives_another_result(folder: Path, result: RunResult, tmp_
     assert read(tmp_path)["config"] == read(folder)["config"] | {"seed": 1}
 
 
-def test_properties_csv_has_a_row_for_each_property_and_claim(folder: Path, result: RunResult) -> None:
-    rows = table(folder)
-    claims = [(c["claim"], c["rule"], c["events"]) for c in read(folder)["summary"]]
-    keys = [(row["claim"], row["rule"], row["events"], int(row["property"])) for row in rows]
-    assert keys == [(*claim, i) for claim in claims for i in range(CONFIG.properties)]
-    assert [int(row["label"]) for row in rows] == result.inputs.label.tolist() * len(claims)
-
-
 def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, result: RunResult) -> None:
     entries = read_properties(folder, read_summary(folder))
-    assert [entry["label"] for entry in entries] == result.inputs.label.tolist()
+    examples = result.inputs.examples
+    assert examples.index is not None
+    assert [entry["label"] for entry in entries] == examples.label.tolist()
+    assert [entry["index"] for entry in entries] == examples.index.tolist()
+    assert [entry["radii"] for entry in entries] == [[r] for r in result.radii[0].found.radius.tolist()]
     assert all(entry["image"].startswith("data:image/png;base64,") for entry in entries)
     for i, entry in enumerate(entries):
-        assert set(entry) == {"label", "image", "bounds", "survival", "attacked"}
-        own = [row for row in table(folder) if row["property"] == str(i)]
+        assert set(entry) == {"label", "index", "image", "bounds", "survival", "attacked", "radii"}
+        own = [row for row in table(folder) if row["property"] == str(i) and not row["threshold"]]
         assert [
             {key: row[key] for key in ("claim", "rule", "events")}
+            | {"epsilon": float(row["epsilon"])}
             | {"lower": float(row["lower"]), "upper": float(row["upper"]) if row["upper"] else None}
             for row in own
         ] == entry["bounds"]
@@ -173,23 +184,23 @@ def test_properties_json_says_what_is_to_be_seen_of_each_property(folder: Path, 
 
 def test_the_report_can_be_written_again_from_the_folder(folder: Path, result: RunResult) -> None:
     summary = read_summary(folder)
-    again = run_page(FinishedRun(summary, read_properties(folder, summary)))
+    content = (folder / "result.json").read_text(encoding="utf-8")
+    again = run_page(FinishedRun(summary, read_properties(folder, summary)), digest(content))
     assert (folder / "report.html").read_text(encoding="utf-8") == again
 
 
 def test_an_attack_succeeds_where_the_input_radius_is_large() -> None:
-    none, all_ = (
-        run(CONFIG.model_copy(update={"epsilon": epsilon, "events": ("projected",)})).attacked
-        for epsilon in (0.0, 1.0)
-    )
-    assert not none.any()
-    assert all_.all()
+    config = small_config(epsilon=(0.0, 1.0), events=("projected",), inputs="correct", claims=("direct",))
+    attacked = run(config).attacked
+    assert not attacked[0.0].any()
+    assert attacked[1.0].all()
 
 
 def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path, result: RunResult) -> None:
     rows = table(folder)
     for claim in read(folder)["summary"]:
-        own = [row for row in rows if all(row[key] == claim[key] for key in ("claim", "rule", "events"))]
+        own = [row for row in rows if is_of(claim, row)]
+        assert len(own) == CONFIG.properties
         mean = sum(Fraction(float(row["lower"])) for row in own) / len(own)
         assert Fraction(claim["lower"]) <= mean
         assert mean - Fraction(claim["lower"]) < 1e-12
@@ -201,7 +212,8 @@ def test_the_summary_is_the_mean_of_properties_csv_rounded_outward(folder: Path,
             assert Fraction(claim["upper"]) - mean < 1e-12
 
 
-def test_the_certificates_are_proved_again(folder: Path) -> None:
+def test_the_certificates_are_proved_again(folder: Path, result: RunResult) -> None:
+    assert result.proven
     for path in (folder / "certificates").iterdir():
         assert check(path).verdict
 
@@ -251,18 +263,18 @@ def test_messages_that_are_no_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_overwrite_replaces_the_run_and_spares_other_files(tmp_path: Path) -> None:
-    write(CONFIG, tmp_path)
+    write(ONE_RADIUS, tmp_path)
     (tmp_path / "messages" / "client-7.safetensors").write_bytes(b"an earlier run had more clients")
     (tmp_path / "properties.csv").write_text("old")
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "more.txt").write_text("mine too")
-    write(CONFIG, tmp_path, overwrite=True)
-    files = tree(tmp_path)
+    write(ONE_RADIUS, tmp_path, overwrite=True)
+    files = files_below(tmp_path)
     assert files.pop("notes.txt") == b"mine"
     assert files.pop("data/more.txt") == b"mine too"
     assert "messages/client-7.safetensors" not in files
-    assert len(table(tmp_path)) == 12 * CONFIG.properties
+    assert len(table(tmp_path)) == 12 * ONE_RADIUS.properties
 
 
 def test_other_files_in_the_folder_are_no_run(tmp_path: Path) -> None:
@@ -292,13 +304,13 @@ def test_a_full_disk_keeps_what_is_done_and_an_error_in_the_input_nothing(tmp_pa
 
     with pytest.raises(DataError):
         carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
-    assert tree(tmp_path) == {}
+    assert files_below(tmp_path) == {}
     with pytest.raises(CannotWrite):
         carry_out(fail_with(CannotWrite("no room")), tmp_path / "run", identity_of(CONFIG))
-    assert "run/unfinished/messages/part" in tree(tmp_path)
+    assert "run/unfinished/messages/part" in files_below(tmp_path)
     with pytest.raises(DataError):  # the data may come back, what was found from them may not
         carry_out(fail_with(DataError("no data")), tmp_path / "run", identity_of(CONFIG))
-    assert "run/unfinished/messages/part" in tree(tmp_path)
+    assert "run/unfinished/messages/part" in files_below(tmp_path)
 
 
 def test_a_run_killed_on_its_way_into_place_is_put_there_without_more_work(
@@ -318,4 +330,4 @@ def test_a_run_killed_on_its_way_into_place_is_put_there_without_more_work(
         else:
             with pytest.raises(OutputExists):
                 carry_out(work, tmp_path, identity_of(config))
-        assert tree(tmp_path) == tree(folder)
+        assert files_below(tmp_path) == files_below(folder)

@@ -28,14 +28,16 @@ def paper_run(hidden: str) -> RunResult:
 @pytest.mark.parametrize(("hidden", "low", "high"), [("64", 0.94, 0.985), ("128", 0.90, 0.965)])
 def test_a_direct_certificate_is_the_mass_of_one_cell(hidden: str, low: float, high: float) -> None:
     result = paper_run(hidden)
-    certificates = {(c.claim.kind, c.claim.rule): c for c, _ in result.certificates}
+    certificates = {
+        (one.certificate.claim.kind, one.certificate.claim.rule): one.certificate for one in result.proven
+    }
     direct = certificates["direct", "fedavg"]
     accepted = direct.lower > 0.01  # cells of γ ≤ 5 have masses below 1e-8
     assert accepted.double().mean() > 0.5
     assert low <= direct.lower[accepted].min()
     assert direct.lower[accepted].max() <= high
     assert direct.lower[accepted].unique().numel() <= 2  # nearly always one and the same cell
-    mc = {e.rule: e for e in result.estimates if e.name == "mc-ibp"}["fedavg"]
+    mc = {e.rule: e for _, e in result.estimates if e.name == "mc-ibp"}["fedavg"]
     assert direct.mean_lower == pytest.approx(mc.value * direct.lower.max().item(), abs=0.03)
     assert torch.equal(direct.lower, certificates["direct", "pog"].lower)
     assert certificates["transported", "fedavg"].mean_lower < direct.mean_lower

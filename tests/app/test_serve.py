@@ -1,43 +1,27 @@
 import math
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from small_runs import small_config, untimed
+from tampering import tamper
 from torch import Tensor
 
-from fedcert.app.config import RunConfig
 from fedcert.app.journal import Once
-from fedcert.app.output import carry_out, identity_of
+from fedcert.app.output import carry_out
 from fedcert.app.result import read_summary
 from fedcert.app.run import RunResult, run
 from fedcert.app.serve import Server
+from fedcert.app.summary import identity_of
 from fedcert.errors import FedcertError, InvalidMessage, OutputExists, TooFewClients
 from fedcert.laws import LARGEST
 from fedcert.rules import LinearRule
-from fedcert.wire import tensorfile
 from fedcert.wire.limits import MAX_MAGNITUDE, MAX_WEIGHT, MIN_SCALE
-from fedcert_check.digest import digest
 
-CONFIG = RunConfig(
-    train_examples=400,
-    test_examples=80,
-    clients=3,
-    hidden=(8,),
-    weights="size",
-    scale=1e-4,
-    training={"epochs": 4, "batch_size": 64, "learning_rate": 0.03},
-    properties=3,
-    gamma=(3.0, 5.0),
-    centers=4,
-    cells=2,
-    mc_samples=10,
-    attack_samples=10,
-    aggregate_samples=10,
-)
+CONFIG = small_config(clients=3, weights="size", scale=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +39,6 @@ def messages(finished: Path, tmp_path: Path) -> Path:
 
 def certify(server: Server, folder: Path) -> dict[str, Any]:
     return carry_out(lambda once: server.certify(once=once), folder, server.identity)
-
-
-def untimed(summary: dict[str, Any]) -> dict[str, Any]:
-    return summary | {"timings": None, "summary": [row | {"seconds": None} for row in summary["summary"]]}
 
 
 @pytest.mark.slow
@@ -97,15 +77,6 @@ def test_a_refused_client_has_no_share_in_the_rule_and_is_named_in_the_result(
     predicted = server.network(mean, server.examples.test.x).argmax(-1)
     expected = (predicted == server.examples.test.label).double().mean().item()
     assert summary["accuracy_by_rule"]["fedavg"] == expected
-
-
-def tamper(path: Path, change: Callable[[dict[str, Tensor], dict[str, str]], None]) -> None:
-    """Rewrite a message as a client that lies would sign it."""
-    header, arrays = tensorfile.read(path)
-    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
-    header.pop("digest")
-    change(tensors, header)
-    tensorfile.write(path, header | {"digest": digest(header, tensors)}, tensors)
 
 
 def far_cell(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
@@ -190,6 +161,17 @@ def test_another_network_than_the_clients_is_an_error_that_names_the_first(messa
 def test_a_folder_without_messages_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidMessage, match="no message"):
         Server.receive(CONFIG, tmp_path)
+
+
+def test_a_folder_of_messages_that_does_not_exist_is_called_that_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fedcert.app.serve.choose_examples", lambda *_: pytest.fail("data were read"))
+    with pytest.raises(InvalidMessage, match="nowhere: this folder does not exist: --messages names"):
+        Server.receive(CONFIG, tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidMessage, match="file: this is not a folder"):
+        Server.receive(CONFIG, tmp_path / "file")
 
 
 class Killed(BaseException):

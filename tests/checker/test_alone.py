@@ -10,6 +10,7 @@ import pytest
 from saved import EVENTS, PAPER_BOX, TIGHT, make_federation, make_rules
 
 from fedcert.families.mean_box.certify import certify_boxes_locally
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.transported import certify_projected
 from fedcert.federation.server import server
@@ -40,8 +41,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     certificates = [
         *server(federation.messages, rule, network, properties, [PAPER_BOX]),
         certify_boxes_locally(federation.laws, rule.name, Safe(network, properties, TIGHT), EVENTS),
-        certify_projected(federation.laws, rule, network, properties),
-        certify_projected_directly(federation.laws, rule, network, properties),
+        certify_projected(Problem(network, properties, tuple(federation.laws), rule)),
+        certify_projected_directly(Problem(network, properties, tuple(federation.laws), rule)),
     ]
     for number, certificate in enumerate(certificates):
         path = federation.save(folder, certificate, rule)

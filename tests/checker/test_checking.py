@@ -21,8 +21,8 @@ from fedcert.wire.certificate_file import load_certificate
 from fedcert.wire.message import Message
 from fedcert_check import Report, check
 from fedcert_check.document import Document, Proved
-from fedcert_check.document import Properties as Asked
 from fedcert_check.layers import Linear, Network
+from fedcert_check.properties import Properties as Asked
 from fedcert_check.rules import LinearRule as CheckedRule
 
 FEDERATIONS = {
@@ -47,6 +47,7 @@ FEDERATIONS = {
         ("trimmed-mean", "two hidden layers"),
     ],
 )
+@pytest.mark.usefixtures("without_annotations")
 def test_every_certificate_is_saved_loaded_and_proved(name: str, kind: str, tmp_path: Path) -> None:
     federation = make_federation(**FEDERATIONS[kind])
     rule = make_rules(federation)[name]

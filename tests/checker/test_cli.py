@@ -1,12 +1,16 @@
 """One command under two names: the same output and exit codes, and nothing heavy for its help."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hostile import certificate, corrupt_neighbour, doubles, message
+from terminal import exit_code
 
+import fedcert
+import fedcert_check
 from fedcert.app import cli as fedcert_cli
 from fedcert_check import cli
 
@@ -19,17 +23,14 @@ COMMANDS = {
 def run(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: str) -> int:
     """The exit code of the command, run in this process."""
     main, command = COMMANDS[name]
-    monkeypatch.setattr(sys, "argv", [*command, "--jobs", "1", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return int(stop.value.code or 0)
+    return exit_code(monkeypatch, main, *command, "--jobs", "1", *arguments)
 
 
 def outputs(monkeypatch, capsys, name: str, *arguments: str) -> tuple[int, str, str]:
     code = run(monkeypatch, name, *arguments)
     out, err = capsys.readouterr()
     assert all(line.startswith(f"{name}: ") for line in err.splitlines())
-    return code, out, err.replace(f"{name}: ", "")
+    return code, out, re.sub(r" in [0-9.]+ s$", "", err.replace(f"{name}: ", ""), flags=re.MULTILINE)
 
 
 def test_both_names_say_the_same_and_end_alike(monkeypatch, capsys, tmp_path: Path) -> None:
@@ -62,24 +63,51 @@ def test_a_folder_without_certificates_is_one_line(name: str, monkeypatch, capsy
     assert line.startswith(f"{name}: {tmp_path}: this folder has no certificates")
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_folder_of_messages_that_does_not_exist_is_called_that_once(
+    name: str, monkeypatch, capsys, tmp_path: Path
+) -> None:
+    corrupt_neighbour(tmp_path)
+    for messages, problem in (("nowhere", "this folder does not exist"), (__file__, "this is not a folder")):
+        assert run(monkeypatch, name, str(tmp_path), "--messages", messages) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"{name}: {messages}: {problem}: --messages ")
+
+
 def test_an_error_of_the_system_is_one_line(monkeypatch, capsys, tmp_path: Path) -> None:
     def fail(*_: object) -> None:
         raise ChildProcessError("no worker process could start")
 
     monkeypatch.setattr("fedcert_check.boxes.over_properties", fail)
     assert run(monkeypatch, "fedcert-check", str(corrupt_neighbour(tmp_path))) == 2
-    assert capsys.readouterr().err == "fedcert-check: no worker process could start\n"
+    assert capsys.readouterr().err.splitlines()[-1] == "fedcert-check: no worker process could start"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_version_is_that_of_the_checker(name: str, monkeypatch, capsys) -> None:
+    assert run(monkeypatch, name, "--version") == 0
+    assert capsys.readouterr().out == f"fedcert-check {fedcert_check.__version__}\n"
+
+
+def test_fedcert_says_its_version_and_that_of_the_checker(monkeypatch, capsys) -> None:
+    assert exit_code(monkeypatch, fedcert_cli.main, "fedcert", "--version") == 0
+    versions = f"fedcert {fedcert.__version__} (fedcert-check {fedcert_check.__version__})\n"
+    assert capsys.readouterr().out == versions
 
 
 @pytest.mark.parametrize(
     ("module", "arguments", "usage"),
     [
+        ("fedcert.app.cli", ["--version"], "fedcert "),
+        ("fedcert.app.cli", ["run", "--help"], "Usage: fedcert run [OPTIONS]"),
         ("fedcert.app.cli", ["--help"], "Usage: fedcert [OPTIONS]"),
         ("fedcert.app.cli", ["check", "--help"], "Usage: fedcert check [OPTIONS]"),
         ("fedcert_check.cli", ["--help"], "Usage: fedcert-check [OPTIONS]"),
     ],
 )
-def test_help_loads_neither_torch_nor_what_proofs_need(module: str, arguments: list[str], usage: str) -> None:
+def test_help_and_version_load_neither_torch_nor_what_proofs_need(
+    module: str, arguments: list[str], usage: str
+) -> None:
     program = (
         f"import sys; from {module} import main; sys.argv = ['x', *{arguments}]\n"
         "try: main()\n"

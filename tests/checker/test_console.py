@@ -2,29 +2,34 @@
 
 import io
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
+from terminal import shown
 
 from fedcert_check import Refused, Report
-from fedcert_check.console import check_table, plain, progress_bars, subjects, unproved
-from fedcert_check.document import Document, Properties, Proved
+from fedcert_check.console import (
+    check_table,
+    plain,
+    progress,
+    progress_bars,
+    progress_lines,
+    sentences,
+    unproved,
+)
+from fedcert_check.document import Document, Proved
 from fedcert_check.layers import Linear, Network
+from fedcert_check.progress import Tracker
+from fedcert_check.properties import Properties
 from fedcert_check.rules import LinearRule
 
 
-def shown(renderable: object, width: int = 200) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    console.print(renderable)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
 @pytest.mark.parametrize("terminal", [False, True])
-def test_progress_bars_pass_items_through_as_they_are_asked_for(terminal: bool) -> None:
+def test_progress_passes_items_through_as_they_are_asked_for(terminal: bool) -> None:
     asked = []
 
     def items() -> Iterator[int]:
@@ -32,7 +37,7 @@ def test_progress_bars_pass_items_through_as_they_are_asked_for(terminal: bool) 
             asked.append(i)
             yield i
 
-    with progress_bars(Console(file=io.StringIO(), force_terminal=terminal)) as track:
+    with progress(Console(file=io.StringIO(), force_terminal=terminal), "fedcert") as track:
         watched = iter(track(items(), "counting", 3))
         assert next(watched) == 0
         assert asked == [0]
@@ -52,12 +57,96 @@ def test_progress_bars_name_the_work_in_a_terminal() -> None:
 
 def test_an_error_inside_the_loop_is_the_callers() -> None:
     def fail() -> None:
-        with progress_bars(Console(file=io.StringIO())) as track:
+        with progress(Console(file=io.StringIO()), "fedcert") as track:
             for _ in track([1], "failing"):
                 raise KeyError
 
     with pytest.raises(KeyError):
         fail()
+
+
+class Log:
+    """A console that is no terminal, and a clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.file, self.now = io.StringIO(), 100.0
+        self.console = Console(file=self.file, width=20)  # lines of a log are not wrapped
+
+    def work(self, seconds: float) -> None:
+        self.now += seconds
+
+    def tracker(self) -> AbstractContextManager[Tracker]:
+        return progress_lines(self.console, "fedcert", lambda: self.now)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.file.getvalue().splitlines()
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+def test_a_log_has_a_line_every_few_seconds_and_one_for_the_finished_stage(log: Log) -> None:
+    with log.tracker() as track:
+        for _ in track(range(8), "training clients"):
+            log.work(2.0)
+    assert log.lines == [
+        "fedcert: training clients: 3 of 8 after 6.0 s, about 10 s left",
+        "fedcert: training clients: 6 of 8 after 12 s, about 4.0 s left",
+        "fedcert: training clients: 8 of 8 in 16 s",
+    ]
+
+
+def test_a_log_does_not_mention_what_takes_no_time(log: Log) -> None:
+    with log.tracker() as track:
+        for _ in range(100):
+            assert len(list(track(range(50), "projected"))) == 50
+    assert log.lines == []
+
+
+def test_many_quick_stages_are_not_silent_for_long(log: Log) -> None:
+    with log.tracker() as track:
+        for _ in range(20):
+            for _ in track(range(2), "MC–IBP"):
+                log.work(0.4)
+    assert log.lines == ["fedcert: MC–IBP: 1 of 2 after 0.4 s, about 0.4 s left"] * 2
+
+
+def test_a_loop_inside_another_is_named_with_it_and_only_the_outer_one_is_a_stage(log: Log) -> None:
+    with log.tracker() as track:
+        for _ in track(range(2), "certifying clients"):
+            for _ in track(iter("abc"), "projected"):
+                log.work(3.0)
+    assert log.lines == [
+        "fedcert: certifying clients: 0 of 2, projected: 2 after 6.0 s",
+        "fedcert: certifying clients: 1 of 2, projected: 1 after 12 s, about 6.0 s left",
+        "fedcert: certifying clients: 1 of 2, projected: 3 after 18 s",
+        "fedcert: certifying clients: 2 of 2 in 18 s",
+    ]
+
+
+def test_a_stage_that_fails_is_not_reported_as_finished_and_does_not_stay(log: Log) -> None:
+    with log.tracker() as track:
+        with pytest.raises(KeyError):
+            fail(track, log)
+        for _ in track([1], "next"):
+            log.work(2.0)
+    assert log.lines == ["fedcert: next: 1 of 1 in 2.0 s"]
+
+
+def fail(track: Tracker, log: Log) -> None:
+    for _ in track([1, 2], "failing"):
+        log.work(2.0)
+        raise KeyError
+
+
+def test_a_log_shows_names_from_outside_as_text(log: Log) -> None:
+    with log.tracker() as track:
+        for _ in track([1], NASTY):
+            log.work(2.0)
+    assert log.lines == ["fedcert: a[/b]\\x1b[2K\\nproved: 1 of 1 in 2.0 s"]
 
 
 def report(lower: list[float], upper: list[float] | None, proved: list[Proved]) -> Report:
@@ -88,6 +177,16 @@ def test_a_check_shows_every_certificate_within_eighty_columns() -> None:
     assert "…" not in text
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_check_keeps_its_figures_whole_at_any_width(width: int) -> None:
+    sure = report([1.0], [1.0], [Proved(1.0, 1.0)])
+    text = shown(check_table([sure], [Refused(Path("direct-fedavg-projected.safetensors"), "torn")]), width)
+    assert all(len(line) <= width for line in text.splitlines())
+    assert text.count("[100.00, 100.00]") == 2
+    for part in ("direct fedavg projected", "direct-fedavg-projected.safetensors", "NOT CHECKED"):
+        assert part in text
+
+
 def test_what_is_not_proved_is_listed_with_the_figures_that_hold() -> None:
     assert not list(unproved(report([0.5], None, [Proved(0.5)])))
     lines = [line.plain for line in unproved(report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12))]
@@ -99,12 +198,45 @@ def test_what_is_not_proved_is_listed_with_the_figures_that_hold() -> None:
     assert "proved [0.5, 0.95]" in above.plain
 
 
-def test_a_check_says_what_it_speaks_about_once() -> None:
-    one, other = report([0.5], None, [Proved(0.5)]), report([0.5, 0.25], None, [Proved(0.5), Proved(0.25)])
-    lines = [line.plain for line in subjects([one, one, other])]
-    assert len(lines) == 2
-    assert lines[0].startswith("of 1 properties (")
+def test_a_check_says_of_every_certificate_what_was_proved_and_once_of_whom() -> None:
+    one, other = report([0.5], None, [Proved(0.5)]), report([0.5, 0.25], None, [Proved(0.5), Proved(0.1)])
+    lines = [line.plain for line in sentences([one, one, other])]
+    assert len(lines) == 4
+    assert lines[0].startswith("proved: with probability at least 50.00 % (mean over 1 properties)")
+    assert "of 1 properties (" in lines[0]
     assert "network 1-1" in lines[0]
+    assert lines[2].startswith("NOT PROVED (1 of 2 properties are not): the claim is: with probability")
+    assert lines[3].startswith("clients, by name and message:")
+
+
+def sampled(report: Report, *only: int) -> Report:
+    """The report of a check that looked at these properties alone."""
+    return Report(replace(report.document, only=only), tuple(report.proved[p] for p in only))
+
+
+def test_a_sample_is_never_called_a_proof() -> None:
+    whole = report([0.5, 0.25, 1.0], None, [Proved(0.5), Proved(0.25), Proved(0.1)])
+    good, bad = sampled(whole, 0, 1), sampled(whole, 1, 2)
+    assert not good.verdict
+    table = shown(check_table([good, bad]), 120)
+    assert "not refuted, sampled: 2 of 3" in table
+    assert "NOT PROVED: 1/2, sampled: 2 of 3" in table
+    assert "37.50" in table  # claimed and proved are means over the same properties
+    (words, refuted, *_) = (line.plain for line in sentences([good, bad]))
+    assert words.startswith("not refuted (sampled: 2 of 3 properties): the claim is: with probability")
+    assert refuted.startswith("NOT PROVED (1 of 2 sampled, 3 in all, properties are not)")
+    assert "proved:" not in words
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_no_bound_is_cut_in_half(width: int) -> None:
+    bad = report([0.5] * 12, [0.9] * 12, [Proved(0.4999, 0.9)] * 12)
+    refused = [Refused(Path("a-certificate-with-a-long-name.safetensors"), "torn")]
+    text = shown(check_table([bad, bad], refused), width)
+    assert text.count("[50.00, 90.01]") == 2
+    assert text.count("[49.99, 90.01]") == 2
+    assert text.count("NOT PROVED: 12/12") == 2
+    assert "…" not in text
 
 
 NASTY = "a[/b]\x1b[2K\nproved"
@@ -132,6 +264,6 @@ def test_a_certificate_without_a_verdict_stands_in_the_table() -> None:
 def test_a_long_network_is_not_listed_whole() -> None:
     one = report([0.5], None, [Proved(0.5)])
     deep = Report(replace(one.document, network=Network((Linear(1, 1),) * 900)), one.proved)
-    (line,) = subjects([deep])
-    assert "-…-1," in line.plain
-    assert len(line.plain) < 200
+    line, _ = sentences([deep])
+    assert "-…-1" in line.plain
+    assert len(line.plain) < 300

@@ -59,7 +59,8 @@ def test_no_value_of_a_field_crashes(value: object, tmp_path: Path) -> None:
     whole, tensors = read_container(path)
     for field in whole:
         write_container(path, {**whole, field: value}, tensors)
-        if not (field == "events" and isinstance(value, str)):
+        harmless = (field == "events" and isinstance(value, str)) or (field, value) == ("subject", None)
+        if not harmless:
             with pytest.raises(InvalidCertificate):
                 read(path, tmp_path / "messages")
     for part, inner in (

@@ -72,6 +72,7 @@ def save(fooling: Fooling, certificate: Certificate, folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*POINTS, "planted"])
+@pytest.mark.usefixtures("without_annotations")
 def test_no_certificate_of_a_fooling_network_is_proved_wrongly(name: str, tmp_path: Path) -> None:
     """What the fast path claims is proved; what a forger claims of an unsafe network is not."""
     fooling = planted(0) if name == "planted" else POINTS[name]

@@ -19,6 +19,7 @@ from hostile import (
     nasty_file,
     wide,
 )
+from terminal import exit_code
 
 from fedcert.app.cli import main
 from fedcert.errors import TooCostly
@@ -104,10 +105,7 @@ def test_memory_that_is_not_there_is_a_clean_error(monkeypatch: pytest.MonkeyPat
 
 
 def fedcert(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["fedcert", "check", "--jobs", "1", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return int(stop.value.code or 0)
+    return exit_code(monkeypatch, main, "fedcert", "check", "--jobs", "1", *arguments)
 
 
 @pytest.mark.parametrize(

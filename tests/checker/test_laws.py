@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.laws import LAWS, DiagonalGaussian
+from fedcert_check.laws import LAWS, MAX_COMPONENTS, DiagonalGaussian, GaussianMixture
 
 FITTING = {"law.loc": np.zeros(3), "law.scale": np.ones(3)}
 
@@ -20,7 +20,7 @@ def test_a_diagonal_gaussian_is_what_a_message_states() -> None:
 def test_another_law_is_refused_by_name(name: object) -> None:
     with pytest.raises(InvalidCertificate) as refused:
         LAWS[name]
-    assert str(refused.value) == f"law {name!r}: this checker knows diagonal-gaussian"
+    assert str(refused.value) == f"law {name!r}: this checker knows diagonal-gaussian and gaussian-mixture"
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,40 @@ def test_another_law_is_refused_by_name(name: object) -> None:
         ({"law.loc": np.zeros(2)}, "law.loc"),
         ({"law.loc": np.array([0.0, np.nan, 0.0])}, "law.loc is not finite"),
         ({"law.scale": np.ones(3, dtype=np.float32)}, "law.scale"),
-        ({"law.scale": np.array([1.0, 0.0, 1.0])}, "not positive"),
+        ({"law.scale": np.array([1.0, -1e-300, 1.0])}, "a scale is negative"),
     ],
 )
 def test_what_is_no_law_is_refused(change: dict[str, np.ndarray], complaint: str) -> None:
     with pytest.raises(InvalidCertificate, match=complaint):
         LAWS["diagonal-gaussian"](FITTING | change, 3)
+
+
+MIXED = {"law.weights": np.array([1.0, 3.0]), "law.loc": np.zeros((2, 3)), "law.scale": np.ones((2, 3))}
+
+
+def test_a_mixture_is_what_a_message_states() -> None:
+    law = LAWS["gaussian-mixture"](MIXED, 3)
+    assert isinstance(law, GaussianMixture)
+    assert law.weights is MIXED["law.weights"]
+    assert [own.loc.shape for own in law.components] == [(3,)] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"law.weights": np.array([1.0, 0.0])}, "weight of a component"),
+        ({"law.weights": np.array([1.0, -1.0])}, "weight of a component"),
+        ({"law.weights": np.array([1.0, np.nan])}, "law.weights is not finite"),
+        ({"law.weights": np.ones(3)}, "law.loc"),
+        ({"law.weights": np.ones(0)}, "0 components"),
+        ({"law.weights": np.ones(MAX_COMPONENTS + 1)}, "10001 components"),
+        ({"law.weights": np.ones((2, 1))}, "law.weights"),
+        ({"law.loc": np.zeros((2, 2))}, "law.loc"),
+        ({"law.loc": np.zeros(3)}, "law.loc"),
+        ({"law.scale": np.array([[1.0] * 3, [1.0, -1.0, 1.0]])}, "not positive"),
+        ({"law.scale": np.ones((1, 3))}, "law.scale"),
+    ],
+)
+def test_what_is_no_mixture_is_refused(change: dict[str, np.ndarray], complaint: str) -> None:
+    with pytest.raises(InvalidCertificate, match=complaint):
+        LAWS["gaussian-mixture"](MIXED | change, 3)

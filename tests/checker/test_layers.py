@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.layers import LAYERS, MAX_LAYERS, Linear, Network, ReLU
+from fedcert_check.layers import LAYERS, MAX_LAYERS, LeakyReLU, Linear, Network, ReLU
 
 RELU = {"type": "relu"}
 
@@ -27,10 +27,10 @@ def test_a_network_is_read_layer_by_layer() -> None:
 
 @pytest.mark.parametrize("kind", ["tanh", "Linear", "", None, 3, ["relu"], {"relu": 1}])
 def test_another_layer_is_refused_by_name(kind: object) -> None:
-    assert list(LAYERS.known) == ["linear", "relu"]
+    assert list(LAYERS.known) == ["linear", "relu", "leaky-relu"]
     with pytest.raises(InvalidCertificate) as refused:
         Network.read([linear(1, 1), {"type": kind}])
-    assert str(refused.value) == f"layer type {kind!r}: this checker knows linear and relu"
+    assert str(refused.value) == f"layer type {kind!r}: this checker knows linear and relu and leaky-relu"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,12 @@ def test_another_layer_is_refused_by_name(kind: object) -> None:
         ([linear(1, 2.0)], "number of outputs is 2.0"),
         ([{"type": "linear", "inputs": 1}], "a linear layer has the fields"),
         ([linear(1, 1), {"type": "relu", "slope": 0.1}], "a ReLU layer has the fields"),
+        ([linear(1, 1), {"type": "leaky-relu"}], "a leaky ReLU layer has the fields"),
+        *(
+            ([linear(1, 1), {"type": "leaky-relu", "slope": slope}], "a leaky ReLU of slope")
+            for slope in (-0.1, 1.1, True, "0.1", None, float("nan"))
+        ),
+        ([linear(1, 1), RELU, {"type": "leaky-relu", "slope": 0.1}], "a ReLU follows a ReLU"),
         ([linear(1, 1)] * (MAX_LAYERS + 1), f"more than {MAX_LAYERS}"),
     ],
 )
@@ -71,3 +77,11 @@ def test_the_parameters_are_the_weights_row_by_row_and_then_the_biases() -> None
 def test_whether_layers_take_turns(pattern: str, alternating: bool) -> None:
     layers = tuple(Linear(1, 1) if kind == "l" else ReLU() for kind in pattern)
     assert Network(layers).alternating == alternating
+
+
+def test_a_leaky_relu_has_a_slope_and_takes_turns_like_any() -> None:
+    network = Network.read([linear(1, 2), {"type": "leaky-relu", "slope": 0.25}, linear(2, 1)])
+    assert network.layers[1] == LeakyReLU(0.25)
+    assert network.leaky
+    assert network.alternating
+    assert not Network.read([linear(1, 2), RELU, linear(2, 1)]).leaky

@@ -16,7 +16,7 @@ from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert_check import balls
 from fedcert_check.laws import DiagonalGaussian as StatedLaw
-from fedcert_check.masses import box_mass, central_mass, gaussian
+from fedcert_check.masses import Gaussian, box_mass, central_mass, gaussian
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.1, 3.0, 30.0]))
@@ -39,5 +39,25 @@ def test_central_masses_are_powers_of_the_error_function() -> None:
         expected = torch.erf(torch.tensor([1.0, 2.5]).double() / math.sqrt(2)).log() @ torch.tensor(
             [3.0, 50_000.0], dtype=torch.float64
         )
-        assert float(central_mass(radius).log()) == pytest.approx(expected.item(), rel=1e-12)
-        assert central_mass(np.array([0.0, 8.0])) == 0
+        law = Gaussian(balls.zeros(len(radius)), balls.exact(np.ones(len(radius))))
+        assert float(central_mass(radius, [law]).log()) == pytest.approx(expected.item(), rel=1e-12)
+        assert float(central_mass(radius, [law, law]).log()) == pytest.approx(2 * expected.item(), rel=1e-12)
+
+
+def test_a_fixed_parameter_is_always_in_a_box_around_the_mean() -> None:
+    radius, loc = np.array([0.0, 1.0]), balls.zeros(2)
+    random, fixed = (Gaussian(loc, balls.exact(np.array([scale, 1.0]))) for scale in (1.0, 0.0))
+    with ctx.workprec(balls.PRECISION):
+        assert central_mass(radius, [random]) == 0
+        one = central_mass(radius, [fixed])
+        assert float(one) == pytest.approx(math.erf(math.sqrt(0.5)))
+        assert central_mass(radius, [fixed, fixed]).overlaps(one * one)
+
+
+def test_a_fixed_parameter_counts_only_strictly_inside_a_box() -> None:
+    law = Gaussian(balls.exact(np.array([0.5])), balls.zeros(1))
+    below, above = np.nextafter(0.5, 0.0), np.nextafter(0.5, 1.0)
+    with ctx.workprec(balls.PRECISION):
+        assert box_mass(law, np.array([below]), np.array([above])) == 1
+        for low, high in ((0.5, above), (below, 0.5), (0.5, 0.5), (0.0, below), (above, 1.0)):
+            assert box_mass(law, np.array([low]), np.array([high])) == 0

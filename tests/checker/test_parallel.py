@@ -4,11 +4,13 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 from flint import ctx
+from interrupts import interrupted
 from saved import certify_all, make_federation, make_rules
 from worker_tasks import precision, refuse
 
@@ -47,15 +49,54 @@ def test_progress_is_told_item_by_item(jobs: int) -> None:
 def test_processes_are_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork copies the locks that other threads hold, and nobody releases the copies."""
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was forked"))
+    others = set(multiprocessing.active_children())  # of tests before this one
     assert len(mapped(precision, range(2), 2, silent, "work")) == 2
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= others
+
+
+INTERRUPTED = """
+from pathlib import Path
+from worker_tasks import linger
+from fedcert_check.parallel import mapped
+from fedcert_check.progress import silent
+if __name__ == "__main__":
+    try:
+        Path("starting").touch()
+        mapped(linger, ["mark"] * 4, 2, silent, "work")
+    except KeyboardInterrupt:
+        raise SystemExit(130)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("terminal", [True, False], ids=["from a terminal", "to the first process"])
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_an_interrupt_ends_the_workers_at_once_and_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool, workers: int
+) -> None:
+    """Also while workers start, when half of them would be forgotten."""
+    (tmp_path / "script.py").write_text(INTERRUPTED, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [Path(__file__).parents[1], *sys.path])))
+
+    def marks() -> list[Path]:
+        return list(tmp_path.glob("mark-*"))
+
+    def ready() -> bool:
+        return (tmp_path / "starting").exists() and len(marks()) >= workers
+
+    began = time.monotonic()
+    assert interrupted(["script.py"], ready, tmp_path, terminal) == (130, [])
+    assert time.monotonic() - began < 60
+    time.sleep(0.2)
+    alive = [Path("/proc") / mark.name.partition("-")[2] / "cmdline" for mark in marks()]
+    assert not [path for path in alive if path.exists() and path.read_bytes()]  # a zombie has none
 
 
 class Asked:
-    """A document of which only the number of properties counts."""
+    """A document of which only the properties that are asked for count."""
 
-    def __init__(self, properties: int) -> None:
-        self.properties = range(properties)
+    def __init__(self, *properties: int) -> None:
+        self.asked = properties
 
 
 def squares(some: Sequence[int]) -> list[int]:
@@ -65,7 +106,8 @@ def squares(some: Sequence[int]) -> list[int]:
 @pytest.mark.parametrize("count", [1, 7, 100])
 def test_every_property_is_proved_once_and_in_order(count: int) -> None:
     split = getattr(over_properties, "__wrapped__", over_properties)  # the runtime checks want a document
-    assert split(squares, Asked(count), 1, silent) == [p * p for p in range(count)]
+    assert split(squares, Asked(*range(count)), 1, silent) == [p * p for p in range(count)]
+    assert split(squares, Asked(2, 30, 31), 1, silent) == [4, 900, 961]
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(1, 4), (7, 2), (100, 3)])
@@ -76,6 +118,7 @@ def test_pieces_cover_all_properties(count: int, jobs: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_annotations")
 def test_two_processes_prove_what_one_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("fedcert_check.cost.MIN_SECONDS_PER_PROCESS", 1e-9)  # even for so little work
     federation = make_federation(widths=(2, 2))

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
 from fedcert.errors import InvalidCertificate
+from fedcert.families.problem import Problem
 from fedcert.families.projected import inversion, split
 from fedcert.families.projected.tails import Cells as Counted
 from fedcert.families.projected.transported import certify_projected
@@ -69,6 +70,7 @@ def random_problem(seed: int) -> tuple[Federated, Properties]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.usefixtures("without_annotations")
 def test_every_bound_of_the_fast_path_is_proven_again(seed: int, kind: str, tmp_path: Path) -> None:
     report = check(saved(tmp_path, *random_problem(seed), kind))
     assert report.verdict
@@ -116,7 +118,9 @@ def test_cells_are_counted_where_the_fast_path_cut_them(seed: int, tmp_path: Pat
     """Few cells: a sum of their ends falls on either side of a margin for a step that differs by an ulp."""
     problem = make_federated(seed, (2, 3, 2), 0.05, 1e-3, 3, 2)
     properties = problem.properties(problem.offsets(3.0))
-    certificate = certify_projected(problem.laws, problem.rule, problem.network, properties, Counted(16))
+    certificate = certify_projected(
+        Problem(problem.network, properties, tuple(problem.laws), problem.rule), Counted(16)
+    )
     assert check(write(tmp_path, problem, properties, certificate)).verdict
 
 
@@ -133,6 +137,7 @@ def test_what_64_bits_do_not_prove_is_proven_with_more(tmp_path: Path, monkeypat
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("extreme", EXTREMES)
+@pytest.mark.usefixtures("without_annotations")
 def test_extremes_are_proven_again_and_none_crashes(extreme: str, kind: str, tmp_path: Path) -> None:
     claimed = 0.0
     for depth in (1, 2, 3):
@@ -254,6 +259,7 @@ def spoiled(old: Tensor) -> dict[str, Tensor | None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["local", "direct", "cells"])
+@pytest.mark.usefixtures("without_annotations")
 def test_a_spoiled_witness_is_refused_or_proves_nothing_more(kind: str, tmp_path: Path) -> None:
     problem = make_federated(2, (1, 1, 1, 1), 0.02, 0.0, clients=1)
     properties = problem.properties(problem.offsets(3.0))

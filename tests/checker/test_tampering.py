@@ -1,7 +1,6 @@
 """A certificate that was changed is refused, or proves no more than is true."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from saved import Federation, certify_all, make_federation, make_rules
+from terminal import exit_code
 from torch import Tensor
 
 from fedcert.app.cli import main
@@ -274,28 +274,25 @@ def test_random_bytes_never_crash_nor_prove_another_claim(tmp_path: Path, data: 
     assert all(torch.equal(tensors[name], original[1][name]) for name in tensors)
 
 
-def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["fedcert", "check", "--jobs", "1", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return int(stop.value.code or 0)
+def check_command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    return exit_code(monkeypatch, main, "fedcert", "check", "--jobs", "1", *arguments)
 
 
 def test_the_command_says_what_holds_and_ends_with_0_1_or_2(monkeypatch, capsys, tmp_path: Path) -> None:
     case = next(case for case in exact_cases() if case.startswith("direct-linear-box"))
     path = save(case, tmp_path)
-    assert exit_code(monkeypatch, str(path)) == 0
+    assert check_command(monkeypatch, str(path)) == 0
     assert "proved" in capsys.readouterr().out
     (tmp_path / "messages").rename(tmp_path / "elsewhere")
-    assert exit_code(monkeypatch, str(path)) == 2
+    assert check_command(monkeypatch, str(path)) == 2
     assert "--messages" in capsys.readouterr().err
-    assert exit_code(monkeypatch, str(path), "--messages", str(tmp_path / "elsewhere")) == 0
+    assert check_command(monkeypatch, str(path), "--messages", str(tmp_path / "elsewhere")) == 0
     reseal(path, lambda claim, tensors: tensors["lower"][3:].add_(1 - tensors["lower"][3:]))
     capsys.readouterr()
-    assert exit_code(monkeypatch, str(path), "--messages", str(tmp_path / "elsewhere")) == 1
+    assert check_command(monkeypatch, str(path), "--messages", str(tmp_path / "elsewhere")) == 1
     printed = capsys.readouterr().out
     assert "NOT PROVED" in printed
     assert repr(check(path, tmp_path / "elsewhere").proved[3].lower) in printed
     path.write_bytes(b"\x80\x04pickle")
-    assert exit_code(monkeypatch, str(path)) == 2
+    assert check_command(monkeypatch, str(path)) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -15,6 +15,7 @@ from problems import SPECIFICATIONS, Problem, make_problem, vector
 from saved_certificates import as_network, as_properties
 
 from fedcert.errors import InvalidCertificate
+from fedcert.model.layers import LeakyReLU
 from fedcert.model.network import Linear, Network, ReLU, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -135,3 +136,15 @@ def test_layers_in_another_order_are_bounded_by_intervals() -> None:
 def test_a_box_for_another_network_is_refused() -> None:
     with pytest.raises(InvalidCertificate, match="3 parameters"):
         proven(mlp(1, 1), Box.point(vector(0.0, 0.0, 0.0)), make_problem(0, (1, 1)).properties)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.1, 0.25, 1.0])
+def test_a_leaky_relu_is_bounded_in_closed_form(slope: float) -> None:
+    """max(a, s a) + d ≥ 0 for a in [−1, 2]: least at −1, where it is −s."""
+    net = Network((Linear(1, 1), LeakyReLU(slope), Linear(1, 1)))
+    region, box = Box(vector(-1.0)[None], vector(2.0)[None]), Box.point(vector(1.0, 0.0, 1.0, 0.0))
+    for d, holds in ((slope, True), (math.nextafter(slope, -1.0), False)):
+        assert proven(net, box, Properties(region, vector(1.0)[None, None], vector(d)[None])) == holds
+    # −max(a, s a) + d ≥ 0 needs the line above: greatest at 2
+    for d, holds in ((2.0, True), (math.nextafter(2.0, 0.0), False)):
+        assert proven(net, box, Properties(region, vector(-1.0)[None, None], vector(d)[None])) == holds

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import jaxtyping
 import pytest
 import torch
 
@@ -59,8 +58,31 @@ def test_the_seed_decides_the_subset(data: Dataset) -> None:
     assert drawn(0) != drawn(1)
 
 
-def test_inputs_and_labels_belong_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # users run without shape checks
+def test_examples_keep_their_position_through_subsets_of_subsets() -> None:
+    split = numbered(100, 20).numbered()
+    some = split[torch.tensor([7, 3, 19])]
+    assert some.index is not None
+    assert some.index.tolist() == [7, 3, 19]
+    last = some.to("cpu")[torch.tensor([2, 0])]
+    assert last.index is not None
+    assert (last.index.tolist(), numbers(last)) == ([19, 7], [119, 107])
+    assert numbered(0, 5)[torch.tensor([1])].index is None, "what is not known stays unknown"
+
+
+@pytest.mark.parametrize("data", [with_test_split(), without_test_split()], ids=["split", "no split"])
+def test_a_subset_of_numbered_data_says_where_each_example_was(data: Dataset) -> None:
+    whole = data.numbered()
+    train, test = whole.subset(20, 8, stream(0, "subset"))
+    for part, source in ((train, whole.train), (test, whole.test or whole.train)):
+        assert part.index is not None
+        assert torch.equal(source.x[part.index], part.x)
+        assert torch.equal(source.label[part.index], part.label)
+    plain = data.subset(20, 8, stream(0, "subset"))
+    assert [numbers(part) for part in plain] == [numbers(train), numbers(test)], "the same examples"
+
+
+@pytest.mark.usefixtures("without_annotations")
+def test_inputs_and_labels_belong_together() -> None:
     with pytest.raises(DataError, match="3 inputs but 2 labels"):
         Split(torch.zeros(3, 1), torch.zeros(2, dtype=torch.int64))
 

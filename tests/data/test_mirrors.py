@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from folders import files_below
 
 from fedcert.data.idx import FILES, Source
 from fedcert.data.mirrors import cache_folder, cached
@@ -69,10 +70,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def source(*mirrors: str) -> Source:
     first, second, third, fourth = (hashlib.sha256(CONTENT[name]).hexdigest() for name in GZIPPED)
     return Source("small", "Small", mirrors, (first, second, third, fourth))
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def closed_port() -> str:

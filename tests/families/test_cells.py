@@ -177,3 +177,18 @@ def test_candidates_that_meet_those_taken_are_not_verified() -> None:
         Listed(boxes), torch.arange(100), DiagonalGaussian(vector(0, 0), vector(1, 1)), safe, 8
     )
     assert asked == len(cells) == 1
+
+
+def test_cells_that_touch_at_a_fixed_parameter_count_it_once_at_most() -> None:
+    """Under a law with a density faces weigh nothing; a parameter that is fixed there has all its mass."""
+    law = DiagonalGaussian(vector(0.0, 0.0), vector(0.0, 1.0))
+    lower, upper = (
+        torch.tensor([[-1.0, -9.0], [0.0, -9.0], [0.0, -9.0]]),
+        torch.tensor([[0.0, 9.0], [1.0, 9.0], [0.0, 9.0]]),
+    )
+    boxes = Box(lower.double(), upper.double())
+    cells = Cells.shared(boxes, law.log_mass(boxes))
+    assert cells.mass(torch.ones(1, 3, dtype=torch.bool)).item() <= 1
+    around_it = Box(vector(-1.0, -9.0).unsqueeze(0), vector(1.0, 9.0).unsqueeze(0))
+    whole = Cells.shared(around_it, law.log_mass(around_it))
+    assert whole.mass(torch.ones(1, 1, dtype=torch.bool)).item() == pytest.approx(1)

@@ -102,6 +102,7 @@ def search(name: str, laws: list[Law], rule: AggregationRule, cells: int) -> Ten
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_annotations")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["exhaustive", "heaviest-first", "hull", "splitting"])

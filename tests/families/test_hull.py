@@ -74,6 +74,7 @@ RULES = {
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32), clients=st.integers(1, 3), components=st.integers(1, 4))
+@pytest.mark.usefixtures("without_annotations")
 def test_run_to_the_end_it_equals_exhaustive_enumeration(rule, seed, clients, components) -> None:
     laws, safe, _ = make_problem(seed, clients, components)
     cells = cells_of(laws)
@@ -85,6 +86,7 @@ def test_run_to_the_end_it_equals_exhaustive_enumeration(rule, seed, clients, co
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), budget=st.integers(1, 40))
+@pytest.mark.usefixtures("without_annotations")
 def test_for_a_budget_it_is_never_below_heaviest_first(seed: int, budget: int) -> None:
     laws, safe, _ = make_problem(seed, 3, 3)
     cells, rule = cells_of(laws), LinearRule.fedavg([1] * 3)

@@ -41,6 +41,7 @@ def make_problem(rule: AggregationRule, scale: float) -> Problem:
 @pytest.mark.parametrize("scale", [1e-4, 0.02, 0.3])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 @pytest.mark.parametrize("family", families(), ids=lambda family: family.name)
+@pytest.mark.usefixtures("without_annotations")
 def test_no_sample_contradicts_a_family(family: Family, rule: AggregationRule, scale: float) -> None:
     check_family(family, make_problem(rule, scale))
 

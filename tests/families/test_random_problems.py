@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-import jaxtyping
 import pytest
 from federated_problems import Federated, joined, make_federated
 from problems import normal, uniform
 
 from fedcert.certificate import clopper_pearson
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.transported import certify_projected
 from fedcert.model.properties import Properties
@@ -64,8 +64,12 @@ def outcomes(seed: int, count: int, samples: int) -> list[Outcome]:
     problems = random_problems(seed, count)
     federation = problems[0][0]
     properties = joined([own for _, own in problems])
-    direct = certify_projected_directly(federation.laws, federation.rule, federation.network, properties)
-    transported = certify_projected(federation.laws, federation.rule, federation.network, properties)
+    direct = certify_projected_directly(
+        Problem(federation.network, properties, tuple(federation.laws), federation.rule)
+    )
+    transported = certify_projected(
+        Problem(federation.network, properties, tuple(federation.laws), federation.rule)
+    )
     theta = federation.deployed(samples)
     verifier = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
     proven = Safe(federation.network, properties, verifier)(Box.point(theta)).sum(0).tolist()
@@ -84,16 +88,8 @@ def outcomes(seed: int, count: int, samples: int) -> list[Outcome]:
     ]
 
 
-@pytest.fixture
-def unchecked():
-    """Annotations are not checked: that is most of the time of many small problems."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
 @pytest.mark.slow
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("without_annotations")
 def test_two_hundred_random_problems_contradict_neither_attacks_nor_proofs() -> None:
     """At confidence SURE each, all comparisons hold together but for a probability of 1e-4."""
     found = [own for seed in range(100) for own in outcomes(seed, count=2, samples=1000)]

@@ -11,11 +11,11 @@ def test_families_are_known_by_name_in_the_order_of_tables() -> None:
 
 
 def test_an_unknown_family_is_refused_and_the_known_ones_are_listed() -> None:
-    with pytest.raises(InvalidConfig, match=r"'balls'; known are paper-box, box, projected"):
+    with pytest.raises(InvalidConfig, match=r"'balls'; must be one of paper-box, box, projected"):
         family_named("balls")
 
 
 def test_a_name_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_FAMILIES", dict(registry._FAMILIES))
-    with pytest.raises(InvalidConfig, match="box is known already"):
+    with pytest.raises(InvalidConfig, match="box is already registered"):
         register_family(family_named("box"))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tampering import tamper
 from torch import Tensor
 
 from fedcert.errors import FedcertError, InvalidConfig, InvalidMessage, ShapeMismatch, TooFewClients
@@ -12,9 +13,7 @@ from fedcert.families.cells import Cells
 from fedcert.federation.acceptance import Expected, accept
 from fedcert.laws import DiagonalGaussian
 from fedcert.numerics.box import Box
-from fedcert.wire import tensorfile
 from fedcert.wire.message import Message
-from fedcert_check.digest import digest
 from fedcert_check.tensorfile import Limits
 
 EXPECTED = Expected(clients=3, parameters=2, properties=4, events="cells")
@@ -29,21 +28,12 @@ def message(
     return Message(client, law, Cells(boxes, law.log_mass(boxes), member), 5, events)
 
 
-def sign(path: Path, change: Callable[[dict[str, Tensor]], None]) -> None:
-    """Change the tensors of a message and sign it, as a client that lies would."""
-    header, arrays = tensorfile.read(path)
-    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
-    change(tensors)
-    header.pop("digest")
-    tensorfile.write(path, header | {"digest": digest(header, tensors)}, tensors)
-
-
 def rewrite(path: Path, name: str, value: float) -> None:
     """Change the first number of a tensor."""
-    sign(path, lambda tensors: tensors[name].view(-1)[:1].fill_(value))
+    tamper(path, lambda tensors, _: tensors[name].view(-1)[:1].fill_(value))
 
 
-def ten_thousand_cells(tensors: dict[str, Tensor]) -> None:
+def ten_thousand_cells(tensors: dict[str, Tensor], _: dict[str, str]) -> None:
     """Cells one after the other along the first axis, all of one property."""
     step = torch.arange(10_000).double()[:, None] * torch.tensor([1.0, 0.0])
     for name in ("cells.lower", "cells.upper"):
@@ -109,7 +99,7 @@ ATTACKS = [
         lambda p: rewrite(p, "law.scale", 1e-100), InvalidMessage, "client-2: law.scale", id="tiny scale"
     ),
     pytest.param(
-        lambda p: sign(p, ten_thousand_cells),
+        lambda p: tamper(p, ten_thousand_cells),
         InvalidMessage,
         "client-2: cells.member: .* comparisons",
         id="dear cells",

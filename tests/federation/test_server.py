@@ -6,7 +6,6 @@ from fedcert.errors import InvalidMessage, ShapeMismatch
 from fedcert.families.cells import Cells
 from fedcert.families.paper_box.events import PaperBox
 from fedcert.families.paper_box.family import PaperBoxFamily
-from fedcert.families.problem import Problem
 from fedcert.federation.client import client
 from fedcert.federation.server import server
 from fedcert.laws import DiagonalGaussian
@@ -56,26 +55,6 @@ def test_messages_become_three_certificates_of_the_deployed_rule(rule_name, scre
     for certificate in certificates:
         assert certificate.lower.shape == (6,)
         assert certificate.mean_lower > 0.5
-
-
-def test_equal_laws_have_equal_direct_certificates() -> None:
-    laws = make_laws(3)
-    properties = make_safe(laws).properties
-    fedavg, pog = (
-        FAMILY.prove(
-            Problem(NETWORK, properties, tuple(laws), build_rule(name, RuleContext(laws, [1, 2, 3]))),
-            "direct",
-        )
-        for name in ("fedavg", "pog")
-    )
-    assert torch.equal(fedavg.lower, pog.lower)
-
-
-def test_weights_follow_the_sizes_when_asked() -> None:
-    laws = make_laws(2)
-    by_size, equal = (build_rule("fedavg", RuleContext(laws, [3, 1], own)) for own in ("size", "uniform"))
-    assert by_size.weights.squeeze(-1).tolist() == [0.75, 0.25]
-    assert equal.weights.squeeze(-1).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.slow

@@ -1,22 +1,13 @@
 """Exact arithmetic with balls of many digits, and normal probabilities with as many as are needed."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from torch import Tensor
 
 EXACT = 20_000  # bits: sums and products of a few floats, whatever their exponents
-
-
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    saved, ctx.prec = ctx.prec, bits
-    try:
-        yield
-    finally:
-        ctx.prec = saved
 
 
 def balls(x: Tensor) -> list:

@@ -14,7 +14,19 @@ from rich.progress import track
 from rich.table import Table
 
 from fedcert.randomness import stream
-from fuzz import certificates, checked, magnitudes, masses, networks, pieces, rules, sums
+from fuzz import (
+    certificates,
+    checked,
+    confidence,
+    magnitudes,
+    masses,
+    mixtures,
+    networks,
+    pieces,
+    regions,
+    rules,
+    sums,
+)
 from fuzz.verdicts import Verdict
 
 Batch = Callable[[torch.Generator], Iterator[Verdict]]
@@ -34,6 +46,8 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "interval verifier": (networks.interval, 7),
     "merged verifier": (networks.merged, 7),
     "linear verifier": (networks.linear, 10),
+    "leaky rectifiers": (networks.leaky, 3),
+    "weighted regions": (regions.weighted, 5),
     "cells of projections": (masses.convolution, 3),
     "layers": (pieces.layers, 5),
     "first activations": (pieces.activations, 3),
@@ -48,9 +62,15 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "projected, extreme": (certificates.extreme, 1),
     "projected, deep": (certificates.deep, 0.3),
     "half-spaces of any magnitude": (magnitudes.half_spaces, 4),
+    "drawn normals": (confidence.normals, 4),
+    "drawn networks": (confidence.networks, 4),
     "checked, projected": (checked.ordinary, 2),
     "checked, projected in any units": (checked.extreme, 2),
     "checked, cells and boxes": (checked.families, 1),
+    "checked, mixtures and pools": (mixtures.mixtures, 1),
+    "fixed parameters, half-spaces": (certificates.fixed, 0.5),
+    "fixed parameters, projected": (checked.fixed, 2),
+    "fixed parameters, cells and boxes": (checked.fixed_families, 1),
 }
 """What is tried, and its share of the campaign in percent, about."""
 TASKS = 16  # for each kind

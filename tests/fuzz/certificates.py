@@ -15,6 +15,7 @@ from fedcert.families.mean_box.certify import certify_boxes
 from fedcert.families.mean_box.events import MeanBox
 from fedcert.families.paper_box.direct import certify_direct
 from fedcert.families.paper_box.transported import certify_transported
+from fedcert.families.problem import Problem
 from fedcert.families.projected.bound import violation
 from fedcert.families.projected.chain import Federation, chained_violation
 from fedcert.families.projected.choices import TRIALS
@@ -24,11 +25,11 @@ from fedcert.families.projected.split import STARTS, uniform_split
 from fedcert.families.projected.tails import Cells as ProjectedCells
 from fedcert.families.projected.tails import Limit, Product
 from fedcert.families.projected.transported import certify_projected
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DiagonalGaussian, around
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
-from fedcert.numerics.box import Box
+from fedcert.numerics.box import Box, overlap
 from fedcert.rules import LinearRule
 from fedcert.search import heaviest_first
 from fedcert.verify import Safe
@@ -76,6 +77,8 @@ def half_space(laws: Clients, rule: LinearRule, x: Tensor, C: Tensor, d: Tensor)
         for w, e, mu, sigma in zip(own, ends, law.loc.tolist(), law.scale.tolist(), strict=True):
             mean += c * e * arb(w) * mu
             variance += (c * e * arb(w) * sigma) ** 2
+    if variance == 0:
+        return arb(1 if mean >= 0 else 0)
     return tail(-mean / variance.sqrt())
 
 
@@ -143,6 +146,44 @@ def boxes(generator: torch.Generator) -> Iterator[Verdict]:
     yield from judged(laws, rule, properties, found)
 
 
+def fixed(generator: torch.Generator) -> Iterator[Verdict]:
+    """Half-spaces of laws some of whose parameters are fixed: cells, boxes and projected events."""
+    laws, rule = federation(generator, 2)
+    random = uniform(generator, 2) < choice(generator, 0.0, 0.5, 0.5)
+    own = [
+        DiagonalGaussian(law.loc, law.scale * choice(generator, random, random, uniform(generator, 2) < 0.5))
+        for law in laws
+    ]
+    properties = half_spaces(generator, laws, rule, 1, choice(generator, 0.0, 0.0, 0.1))[:2]
+    safe, problem = Safe(mlp(1, 1), properties, choice(generator, *VERIFIERS)), (mlp(1, 1), properties)
+    cells = [_halved(around(law, law.loc, 3.0), law) for law in own]
+    found = [
+        certify_hulls(cells, rule, safe, 10, "grid"),
+        certify_boxes(own, rule, safe, MeanBox(steps=4), budget=8, shapes=("uniform",)),
+        certify_projected_directly(Problem(*problem, tuple(own), rule)),
+        certify_projected(Problem(*problem, tuple(own), rule)),
+    ]
+    yield from judged(own, rule, properties, found)
+
+
+def _halved(box: Box, law: DiagonalGaussian) -> Cells:
+    """A box cut in two at the means, fixed or not: cells that touch where a fixed parameter is."""
+    parts = [(box.lower, law.loc), (law.loc, box.upper), (box.lower, box.upper)]
+    pieces = [
+        Box(torch.stack([first[0], second[0]]), torch.stack([first[1], second[1]]))
+        for first, second in product(
+            [tuple(end[0] for end in part) for part in parts],
+            [tuple(end[1] for end in part) for part in parts],
+        )
+    ][:-1]
+    kept: list[Box] = []
+    for piece in pieces:
+        if not any(bool(overlap(piece, other)) for other in kept):
+            kept.append(piece)
+    boxes = Box.stack(kept)
+    return Cells.shared(boxes, law.log_mass(boxes))
+
+
 def one_layer(generator: torch.Generator) -> Iterator[Verdict]:
     """Projected certificates of one layer: half-spaces; regions of some radius for the lower bounds."""
     inputs = choice(generator, 1, 2)
@@ -150,8 +191,8 @@ def one_layer(generator: torch.Generator) -> Iterator[Verdict]:
     properties = half_spaces(generator, laws, rule, inputs, choice(generator, 0.0, 0.0, 0.1))
     network = mlp(inputs, 1)
     found = [
-        certify_projected_directly(laws, rule, network, properties),
-        certify_projected(laws, rule, network, properties),
+        certify_projected_directly(Problem(network, properties, tuple(laws), rule)),
+        certify_projected(Problem(network, properties, tuple(laws), rule)),
     ]
     yield from judged(laws, rule, properties, found)
 
@@ -238,7 +279,7 @@ def deep_bounds(
     layers, rule = random_layers(network, law), LinearRule(torch.ones(1, 1).double())
     way = choice(generator, *["one split"] * 12, *["chain"] * 12, "search")
     if way == "search":
-        found = certify_projected_directly([law], rule, network, properties)
+        found = certify_projected_directly(Problem(network, properties, (law,), rule))
         return found.lower.item(), found.upper.item()
     if way == "chain":
         ones = torch.ones(1).double()

@@ -13,6 +13,7 @@ from torch import Tensor
 from fedcert.certificate import Certificate
 from fedcert.errors import FedcertError
 from fedcert.families.cells import Cells
+from fedcert.families.problem import Problem
 from fedcert.families.projected import split
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
 from fedcert.families.projected.tails import Cells as Counted
@@ -22,7 +23,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import LinearRule
+from fedcert.rules import LinearRule, published
 from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.message import Message
 from fedcert_check import check
@@ -31,6 +32,12 @@ from fuzz.verdicts import Verdict
 
 PROPERTIES = 4
 SMALLEST_NORMAL = 2.0**-1022
+PUBLISHED = (
+    published.wasserstein,
+    published.reverse_kl,
+    published.forward_kl,
+    published.averaged_variances,
+)
 
 
 def ordinary(generator: torch.Generator) -> Iterator[Verdict]:
@@ -52,16 +59,44 @@ def extreme(generator: torch.Generator) -> Iterator[Verdict]:
     yield from _projected(generator, network, units, inputs, constraints)
 
 
+def fixed(generator: torch.Generator) -> Iterator[Verdict]:
+    """Projected certificates of networks that are random only in part: layers, biases, single parameters."""
+    network = mlp(choice(generator, 1, 2, 3), *_hidden(generator), choice(generator, 1, 2, 3))
+    units = [1.0] * len(network.unflatten(torch.zeros(network.parameters).double())[::2])
+    yield from _projected(generator, network, units, 1.0, 1.0, patterns=True)
+
+
+def fixed_families(generator: torch.Generator) -> Iterator[Verdict]:
+    """Certificates of cells and boxes of such networks."""
+    widths = choice(generator, (2, 3, 2), (1, 2), (2, 2, 2, 2))
+    pattern = random_parameters(generator, mlp(*widths))
+    yield from _families(generator, widths, pattern)
+
+
+def random_parameters(generator: torch.Generator, network: Network) -> Tensor:
+    """Which parameters are random: those of some tensors, or each for itself, or none."""
+    tensors = [t for layer in network.unflatten(torch.zeros(network.parameters).double())[::2] for t in layer]
+    if choice(generator, True, True, False):
+        chosen = [torch.full((t.numel(),), choice(generator, True, False)) for t in tensors]
+        return torch.cat(chosen)
+    return uniform(generator, network.parameters) < choice(generator, 0.0, 0.1, 0.5, 0.9)
+
+
 def _hidden(generator: torch.Generator) -> list[int]:
     return [choice(generator, 1, 2, 4) for _ in range(choice(generator, 0, 1, 1, 2, 3))]
 
 
 def _projected(
-    generator: torch.Generator, network: Network, units: Sequence[float], inputs: float, constraints: float
+    generator: torch.Generator,
+    network: Network,
+    units: Sequence[float],
+    inputs: float,
+    constraints: float,
+    patterns: bool = False,
 ) -> Iterator[Verdict]:
-    """One certificate of several properties, in the given units."""
+    """One certificate of several properties, in the given units; with patterns, fixed parameters."""
     try:
-        laws, rule = _federation(generator, network, units)
+        laws, rule = _federation(generator, network, units, patterns)
         messages = [Message(f"client-{i}", law, Cells.none(law.dimension), 1) for i, law in enumerate(laws)]
         properties = _properties(generator, network, rule.pushforward(laws), inputs, constraints)
     except FedcertError:  # beyond what laws, messages and properties may be
@@ -73,7 +108,7 @@ def _projected(
 
 
 def _federation(
-    generator: torch.Generator, network: Network, units: Sequence[float]
+    generator: torch.Generator, network: Network, units: Sequence[float], patterns: bool
 ) -> tuple[list[DiagonalGaussian], LinearRule]:
     """Clients with means in the layers' units, and scales from tiny to wide."""
     sizes = [
@@ -89,10 +124,20 @@ def _federation(
         )
         for _ in range(clients)
     ]
+    if patterns:
+        shared_pattern, alike = random_parameters(generator, network), choice(generator, True, True, False)
+        laws = [
+            DiagonalGaussian(
+                law.loc,
+                law.scale * (shared_pattern if alike else random_parameters(generator, network)).double(),
+            )
+            for law in laws
+        ]
     rules: list[LinearRule] = [
         LinearRule.fedavg([1 + i for i in range(clients)]),
         LinearRule.product_of_gaussians(laws),
         LinearRule(normal(generator, clients, 1)),
+        *(law(laws, torch.full((clients, 1), 1 / clients, dtype=torch.float64)) for law in PUBLISHED),
     ]
     return laws, choice(generator, *rules)
 
@@ -112,6 +157,8 @@ def _properties(
     margins = torch.einsum("prk,spk->spr", C, values)
     near = choice(generator, 0.5, 3.0, 6.5) * normal(generator, *margins.shape[1:]).abs()
     d = near * margins.std(0) - margins.mean(0)
+    if not bool(law.scale.all()):  # where nothing is random: well inside, well outside, or at the edge
+        d = d + choice(generator, 0.0, 0.3, -0.3) * constraints * (margins.std(0) == 0)
     radius = choice(generator, 0.0, 0.0, 1e-6, 1e-3, 0.05) * inputs
     return Properties(Box.around(x, radius), C, d)
 
@@ -126,21 +173,27 @@ def _certified(
     """A certificate of one of the three kinds."""
     match choice(generator, "local", "direct", "direct", "transported"):
         case "local":
-            return certify_projected_locally(laws, rule.name, network, properties)
+            return certify_projected_locally(Problem(network, properties, tuple(laws), rule))
         case "direct":
-            return certify_projected_directly(laws, rule, network, properties)
+            return certify_projected_directly(Problem(network, properties, tuple(laws), rule))
         case _:
             way = choice(generator, Limit(), Product(), Counted(8), Counted(16), Counted(64), Counted())
-            return certify_projected(laws, rule, network, properties, way)
+            return certify_projected(Problem(network, properties, tuple(laws), rule), way)
 
 
 def families(generator: torch.Generator) -> Iterator[Verdict]:
     """Certificates of cells, hulls, boxes, lattices and tiles, for every rule."""
+    yield from _families(generator, choice(generator, (2, 3, 2), (1, 2), (2, 2, 2, 2)), None)
+
+
+def _families(
+    generator: torch.Generator, widths: tuple[int, ...], pattern: Tensor | None
+) -> Iterator[Verdict]:
+    """All of them for one rule; some parameters are fixed where a pattern says which are random."""
     seed = int(torch.randint(2**31, (1,), generator=generator))
-    widths = choice(generator, (2, 3, 2), (1, 2), (2, 2, 2, 2))
     scale = choice(generator, 1e-4, 1e-3, 0.02, 0.2)
     few = len(widths) == 2  # parameters: a lattice for each different share would take its time
-    made = make_federation(seed, widths, scale, equal_scales=few or choice(generator, True, False))
+    made = make_federation(seed, widths, scale, few or choice(generator, True, False), pattern)
     rule = choice(generator, *make_rules(made).values())
     for certificate in certify_all(made, rule):
         yield from _judged(certificate, made.safe.network, made.safe.properties, rule, made.messages)

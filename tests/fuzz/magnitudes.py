@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedcert.certificate import Certificate
 from fedcert.errors import InvalidLaw
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
 from fedcert.families.projected.tails import Cells, Limit, Product
 from fedcert.families.projected.transported import certify_projected
@@ -72,9 +73,12 @@ def half_spaces(generator: torch.Generator) -> Iterator[Verdict]:
     properties = Properties(Box.point(x), C, d)
     way = choice(generator, Limit(), Product(), Cells(16), Cells(64))
     found = [
-        (certify_projected_directly(laws, rule, network, properties), [weights]),
-        (certify_projected(laws, rule, network, properties, way), [weights]),
-        (certify_projected_locally(laws, rule.name, network, properties), list(torch.eye(clients).double())),
+        (certify_projected_directly(Problem(network, properties, tuple(laws), rule)), [weights]),
+        (certify_projected(Problem(network, properties, tuple(laws), rule), way), [weights]),
+        (
+            certify_projected_locally(Problem(network, properties, tuple(laws), rule)),
+            list(torch.eye(clients).double()),
+        ),
     ]
     for p in range(PROPERTIES):
         for certificate, shares in found:

@@ -3,21 +3,26 @@
 from collections.abc import Iterator
 
 import torch
-from flint import arb
+from flint import arb, ctx
 from oracles import random_points
 from problems import uniform
+from saved_certificates import as_network, as_properties
 from torch import Tensor
 
+from fedcert.model.layers import LeakyReLU, Linear
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
+from fedcert_check.balls import PRECISION, Interval, exact
+from fedcert_check.verifier import proven, unflatten
 from fuzz.balls import EXACT, balls, below, dot, exactly, precision, relu
 from fuzz.hostile import anything, choice, widths
 from fuzz.verdicts import Verdict, verdict
 
 BOXES, PROPERTIES, POINTS = 3, 3, 3
+VERIFIERS = (IntervalVerifier(), MergedIntervalVerifier(), LinearVerifier())
 SHAPES = ((1, 1), (2, 2), (4, 1), (1, 1, 1), (2, 2, 1), (1, 3, 2), (2, 2, 2, 1), (1, 2, 1, 1))
 
 
@@ -43,11 +48,15 @@ def problem(generator: torch.Generator) -> tuple[Network, Box, Properties]:
 def forward(network: Network, theta: Tensor, x: Tensor) -> list[arb]:
     """f_θ(x), exactly."""
     h = balls(x)
-    layers = [parameters for parameters in network.unflatten(theta) if parameters]
-    for depth, (weight, bias) in enumerate(layers):
-        rows = zip(balls(weight), balls(bias), strict=True)
-        h = [dot(row, h) + b for row, b in rows]
-        h = [relu(a) for a in h] if depth < len(layers) - 1 else h
+    for layer, parameters in zip(network.layers, network.unflatten(theta), strict=True):
+        match layer:
+            case Linear():
+                rows = zip(*map(balls, parameters), strict=True)
+                h = [dot(row, h) + b for row, b in rows]
+            case LeakyReLU():
+                h = [exactly(a if a > 0 else arb(layer.slope) * a) for a in h]
+            case _:
+                h = [relu(a) for a in h]
     return h
 
 
@@ -83,6 +92,28 @@ def interval(generator: torch.Generator) -> Iterator[Verdict]:
 
 def merged(generator: torch.Generator) -> Iterator[Verdict]:
     yield from checked(generator, MergedIntervalVerifier())
+
+
+def leaky(generator: torch.Generator) -> Iterator[Verdict]:
+    """Networks with leaky rectifiers; what a verifier proves, the checker proves too."""
+    plain, boxes, properties = problem(generator)
+    slope = choice(generator, 0.0, 0.01, 0.3, 1.0, uniform(generator, 1).item())
+    own = tuple(layer if isinstance(layer, Linear) else LeakyReLU(slope) for layer in plain.layers)
+    network, verifier = Network(own), choice(generator, *VERIFIERS)
+    margins = verifier.margins(network, boxes, properties)
+    for b in range(BOXES):
+        with ctx.workprec(PRECISION):
+            ends = Interval(exact(boxes.lower[b].numpy()), exact(boxes.upper[b].numpy()))
+            layers = unflatten(as_network(network), ends)
+            proved = [proven(layers, as_properties(properties), p) for p in range(PROPERTIES)]
+        with precision(EXACT):
+            for p in range(PROPERTIES):
+                truths, found = least_margins(network, boxes[b], properties, p, generator), margins[b, p]
+                sound = all(below(m, t) for m, t in zip(found.tolist(), truths, strict=True))
+                sound = sound and not (proved[p] and any(bool(t < 0) for t in truths))
+                claimed = bool(((found >= 0) & found.isfinite()).all())
+                what = f"{network} box {b} property {p}: {found.tolist()}"
+                yield Verdict(sound, bool(found.isfinite().all()), what, proved[p] or not claimed)
 
 
 def linear(generator: torch.Generator) -> Iterator[Verdict]:

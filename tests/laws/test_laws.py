@@ -3,13 +3,14 @@ import math
 import pytest
 import torch
 from flint import arb, ctx
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import log_mass
 from problems import normal, uniform, vector
 
 from fedcert.errors import InvalidLaw, ShapeMismatch
-from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.laws import DiagonalGaussian
+from fedcert.model.network import mlp
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 
@@ -113,7 +114,6 @@ def test_boxes_are_batched() -> None:
     ("loc", "scale"),
     [
         ((0.0,), (-1.0,)),
-        ((0.0,), (0.0,)),
         ((0.0,), (math.nan,)),
         ((0.0,), (math.inf,)),
         ((0.0,), (1e-300,)),
@@ -148,63 +148,54 @@ def test_a_fixed_scale_replaces_the_learned_one() -> None:
     assert law.scale.tolist() == [1e-5, 1e-5]
 
 
-def make_mixture(generator: torch.Generator, dimension: int, components: int) -> GaussianMixture:
-    return GaussianMixture(
-        tuple(
-            DiagonalGaussian(3 * normal(generator, dimension), 0.1 + uniform(generator, dimension))
-            for _ in range(components)
-        ),
-        0.1 + uniform(generator, components),
-    )
+NEXT = math.nextafter(0.5, 1.0)
+BEFORE = math.nextafter(0.5, 0.0)
 
 
-@pytest.fixture
-def many_digits():
-    saved, ctx.prec = ctx.prec, 2000
-    yield
-    ctx.prec = saved
+def test_a_fixed_parameter_counts_only_strictly_inside_a_box() -> None:
+    """Boxes that touch at the mean would count it twice, and so would two equal boxes without width."""
+    law = DiagonalGaussian(vector(0.5), vector(0.0))
+    ends = [(BEFORE, NEXT), (0.5, NEXT), (BEFORE, 0.5), (0.5, 0.5), (0.0, BEFORE), (NEXT, 1.0)]
+    boxes = Box(*(vector(*side).unsqueeze(-1) for side in zip(*ends, strict=True)))
+    assert law.log_mass(boxes).exp().tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    assert law.log_mass_upper(boxes).exp().tolist() == [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("many_digits")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.1, 1.0, 8.0]))
-def test_the_mass_of_a_mixture_lies_between_its_bounds(seed, dimension, components, radius) -> None:
-    generator = stream(seed, "mixture")
-    law = make_mixture(generator, dimension, components)
-    box = Box.around(law.loc + normal(generator, dimension), radius * (0.1 + uniform(generator, dimension)))
-    shares = [arb(w) for w in law.weights.tolist()]
-    parts = [log_mass(component, box).exp() for component in law.components]
-    truth = sum((s * p for s, p in zip(shares, parts, strict=True)), arb(0)) / sum(shares, arb(0))
-    low, high = law.log_mass(box).item(), law.log_mass_upper(box).item()
-    assert low == -math.inf or arb(low) <= truth.log()
-    assert truth.log() <= arb(high)
-    assert float(truth) < 1e-200 or low == pytest.approx(float(truth.log()), rel=1e-7, abs=1e-12)
+def test_a_fixed_parameter_of_inexact_mean_counts_below_only_where_all_its_means_are_inside() -> None:
+    law = DiagonalGaussian(vector(0.5), vector(0.0), vector(0.25), 0.1)
+    ends = [(0.2, 0.8), (0.25, 0.8), (0.3, 0.8), (0.8, 0.9), (0.7, 0.9)]
+    boxes = Box(*(vector(*side).unsqueeze(-1) for side in zip(*ends, strict=True)))
+    assert law.log_mass(boxes).exp().tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert law.log_mass_upper(boxes).exp().tolist() == [1.0, 1.0, 1.0, 0.0, 1.0]
 
 
-def test_a_mixture_of_one_is_its_component() -> None:
-    law = DiagonalGaussian(vector(3.0, -1.0), vector(0.5, 2.0))
-    box = Box.around(law.loc, 1.0)
-    alone = GaussianMixture((law,), vector(0.3))
-    assert alone.log_mass(box).item() == pytest.approx(law.log_mass(box).item(), rel=1e-12)
-    assert torch.equal(alone.loc, law.loc)
-    assert law.components == (law,)
+@given(st.integers(0, 2**32), st.lists(st.booleans(), min_size=1, max_size=6))
+def test_fixed_parameters_are_factors_of_one_in_a_mass(seed: int, pattern: list[bool]) -> None:
+    generator, random = stream(seed, "fixed"), torch.tensor(pattern)
+    loc, scale = normal(generator, len(random)), 0.1 + uniform(generator, len(random))
+    law = DiagonalGaussian(loc, scale * random)
+    box = Box.around(loc, 0.1 + uniform(generator, len(random)))
+    rest = DiagonalGaussian(loc[random], scale[random])
+    inner = Box(box.lower[random], box.upper[random])
+    for name in ("log_mass", "log_mass_upper"):
+        assert getattr(law, name)(box).item() == pytest.approx(getattr(rest, name)(inner).item(), abs=1e-12)
+    radius = 3 * uniform(generator, len(random))
+    expected = rest.central_log_mass(radius[random]).item()
+    assert law.central_log_mass(radius).item() == pytest.approx(expected, abs=1e-12)
+    central = law.central_box(radius)
+    assert ((central.lower < loc) & (loc < central.upper)).all()
+    samples = law.sample(5, generator)
+    assert (samples == loc)[:, ~random].all()
+    assert not (samples == loc)[:, random].any()
 
 
-def test_samples_of_a_mixture_follow_it() -> None:
-    generator = stream(3, "mixture")
-    law = make_mixture(generator, 2, 3)
-    samples = law.sample(40_000, generator)
-    assert (samples.mean(0) - law.loc).abs().max() < 0.1
-    box = Box.around(law.components[0].loc, 2 * law.components[0].scale)
-    share = ((samples >= box.lower) & (samples <= box.upper)).all(-1).double().mean()
-    assert share.item() == pytest.approx(law.log_mass(box).exp().item(), abs=0.02)
-
-
-@pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (1.0, 0.0), (1.0, math.nan), (1.0, math.inf)])
-def test_impossible_mixtures_raise(weights) -> None:
-    law = DiagonalGaussian(vector(0.0), vector(1.0))
-    with pytest.raises(InvalidLaw):
-        GaussianMixture((law, law), vector(*weights))
-    with pytest.raises(InvalidLaw, match="dimension"):
-        GaussianMixture((law, DiagonalGaussian(vector(0.0, 0.0), vector(1.0, 1.0))), vector(1.0, 1.0))
+def test_layers_of_a_law_keep_the_scale_zero() -> None:
+    law = DiagonalGaussian(vector(1.0, 2.0), vector(0.0, 0.0), vector(0.1, 0.1), 0.25)
+    (layer,) = law.layers(mlp(1, 1))
+    assert not layer.weight_scale.any()
+    assert not layer.bias_scale.any()
+    assert layer.fixed_weights
+    assert layer.fixed
+    (biased,) = DiagonalGaussian(vector(1.0, 2.0), vector(0.0, 1.0)).layers(mlp(1, 1))
+    assert biased.fixed_weights
+    assert not biased.fixed

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from math import inf
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from oracles import exact
 
 from fedcert.errors import DataError, InvalidProperty, ShapeMismatch
+from fedcert.model.features import Feature
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties, correctly_classified, linf_robustness
 from fedcert.numerics.box import Box
@@ -76,3 +78,38 @@ def test_correct_inputs_are_chosen_in_order_and_never_invented() -> None:
     assert correctly_classified(network, theta, x, label, 3).tolist() == [0, 2, 3]
     with pytest.raises(DataError, match="only 3 of 5"):
         correctly_classified(network, theta, x, label, 4)
+
+
+WEIGHTS = [[0.0, 0.25], [0.5, 1.0]]
+
+
+def test_weights_stretch_the_ball_and_fix_what_has_none() -> None:
+    asked = linf_robustness(
+        [[0.5, 0.5], [3.0, -4.0]], [0, 1], 2.0, classes=2, domain=(-inf, inf), weights=WEIGHTS
+    )
+    lower, upper = asked.regions.lower, asked.regions.upper
+    assert (lower[0, 0], upper[0, 0]) == (0.5, 0.5)
+    ends = torch.tensor([[0.5, 0.0], [2.0, -6.0]]).double(), torch.tensor([[0.5, 1.0], [4.0, -2.0]]).double()
+    for found, end, sign in ((lower, ends[0], -1), (upper, ends[1], 1)):
+        assert (sign * (found - end) >= 0).all()
+        assert torch.allclose(found, end, rtol=0, atol=1e-14)
+    assert asked.subject.norm == "weighted-linf"
+    assert asked[torch.tensor([1])].subject.weights.tolist() == WEIGHTS[1:]
+
+
+@pytest.mark.parametrize(
+    ("others", "complaint"),
+    [
+        ({"weights": [[1.0, 1.0]]}, "weights of shape"),
+        ({"weights": [[1.0, -1.0], [1.0, 1.0]]}, "≥ 0"),
+        ({"weights": [[1.0, float("nan")], [1.0, 1.0]]}, "≥ 0"),
+        ({"weights": [[1e308, 1.0], [1.0, 1.0]], "epsilon": 1e308}, "not finite"),
+        ({"weights": WEIGHTS, "features": [Feature("a")]}, "1 features"),
+        ({"features": [Feature("a"), Feature("b")]}, "pass `weights`"),
+        ({"domain": (0.0, inf)}, "two finite limits"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(others: dict[str, object], complaint: str) -> None:
+    given = {"epsilon": 1.0, "classes": 2, "domain": (-inf, inf)} | others
+    with pytest.raises((InvalidProperty, ShapeMismatch), match=complaint):
+        linf_robustness([[0.5, 0.5], [3.0, -4.0]], [0, 1], **given)

@@ -36,6 +36,11 @@ def test_lists_are_numbers_in_double_precision() -> None:
         [[1.0], [1.0, 2.0]],
         torch.tensor([True]),
         torch.tensor([2**53 + 1]),
+        np.array([2**53 + 1], dtype=np.uint64),
+        np.array([2**64 - 1], dtype=np.uint64),
+        np.ma.masked_array([1.0, 2.0], mask=[False, True]),
+        torch.eye(2).to_sparse(),
+        torch.ones(2, device="meta"),
     ],
 )
 def test_what_would_be_rounded_or_is_no_number_is_refused(numbers: object) -> None:

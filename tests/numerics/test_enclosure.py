@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -75,8 +76,7 @@ def test_functions_enclose_all_values(own: Given, a: float, b: float) -> None:
 @example((Enclosure.between(-1e-300, 1e-300), [Fraction(0)]))
 def test_functions_without_a_rational_value_enclose_it(own: Given) -> None:
     X, numbers = own
-    saved, ctx.prec = ctx.prec, 2000
-    try:
+    with precision(2000):
         for number in numbers:
             x = arb(number.numerator) / arb(number.denominator)
             if abs(number) < 1000:
@@ -85,8 +85,6 @@ def test_functions_without_a_rational_value_enclose_it(own: Given) -> None:
                 assert holds(X.log(), x.log())
             if abs(number) < 40:
                 assert holds(tail(X), (x / arb(2).sqrt()).erfc() / 2)
-    finally:
-        ctx.prec = saved
 
 
 @pytest.mark.slow

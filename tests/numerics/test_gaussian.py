@@ -2,7 +2,8 @@ import math
 
 import pytest
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import normal_cdf
@@ -15,10 +16,9 @@ Z = st.one_of(
 
 
 @pytest.fixture(autouse=True)
-def precision():
-    saved, ctx.prec = ctx.prec, 4000
-    yield
-    ctx.prec = saved
+def many_digits():
+    with precision(4000):
+        yield
 
 
 def scalar(function, *arguments: float) -> float:

@@ -2,6 +2,7 @@ import math
 
 import pytest
 import torch
+from balls import precision
 from flint import acb, arb, ctx
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -22,10 +23,9 @@ DEVIATION = st.sampled_from([1e-6, 0.1, 1.0, 3.7, 1e5])
 
 
 @pytest.fixture(autouse=True)
-def precision():
-    saved, ctx.prec = ctx.prec, 400
-    yield
-    ctx.prec = saved
+def many_digits():
+    with precision(400):
+        yield
 
 
 def cube(x: float) -> torch.Tensor:
@@ -135,14 +135,23 @@ def test_nothing_is_claimed_of_nan() -> None:
         assert math.isnan(found) or found == math.inf
 
 
-def first_layer(seed: int, inputs: int, error: float, widest: float = 1.0) -> DiagonalAffine:
-    """A layer whose weights have scales that are so much wider, and whose biases have narrower ones."""
+def first_layer(
+    seed: int, inputs: int, error: float, widest: float = 1.0, random: tuple[bool, bool] = (True, True)
+) -> DiagonalAffine:
+    """A layer whose weights have scales that are so much wider, and whose biases have narrower ones.
+
+    Of weights, and of biases, that are not random some or all are fixed.
+    """
     generator = stream(seed, "rectified")
     network = mlp(inputs, 3)
     loc = normal(generator, network.parameters)
     scale = 0.01 + uniform(generator, network.parameters)
     weights, biases = network.unflatten(scale)[0]
-    scale = torch.cat([weights.flatten() * widest, biases / widest])
+    parts = [
+        part if own else part * (uniform(generator, part.numel()) < 0.3)
+        for part, own in zip((weights.flatten() * widest, biases / widest), random, strict=True)
+    ]
+    scale = torch.cat(parts)
     inexact = error * uniform(generator, network.parameters) if error else None
     return random_layers(network, DiagonalGaussian(loc, scale, inexact, error))[0]
 
@@ -154,13 +163,15 @@ def first_layer(seed: int, inputs: int, error: float, widest: float = 1.0) -> Di
     st.sampled_from([0.0, 1e-12, 1e-2]),
     st.sampled_from([0.0, 1e-170, 1e-150, 1.0, 1e6]),
     st.sampled_from([1.0, 1e97]),
+    st.tuples(st.booleans(), st.booleans()),
 )
-@example(0, 1, 0.0, 1e-170, 1e97)
+@example(0, 1, 0.0, 1e-170, 1e97, (True, True))
+@example(0, 1, 0.0, 1e-170, 1.0, (True, False))
 def test_the_first_activations_of_every_law_within_the_error_are_enclosed(
-    seed, inputs, error, size, widest
+    seed, inputs, error, size, widest, random
 ) -> None:
     """|μ* − μ| + 40 (t − t*) ≤ error and t* ≤ t, at the extremes of the means and scales."""
-    layer = first_layer(seed, inputs, error, widest)
+    layer = first_layer(seed, inputs, error, widest, random)
     x = size * normal(stream(seed, "x"), 2, inputs)
     found = first_activations(layer, x)
     shrunk = 1 - arb(layer.shrinkage)
@@ -175,6 +186,7 @@ def test_the_first_activations_of_every_law_within_the_error_are_enclosed(
                 variance += (arb(layer.weight_scale[j, k].item()) * coordinate) ** 2
             t, charged = arb(found.deviation[p, j].item()), arb(found.error[p, j].item())
             assert variance.sqrt() <= t
+            assert (variance == 0) == (t == 0)
             shift = abs(mu - arb(found.mean[p, j].item())) + reach
             assert shift + arb(MAX_NORMAL) * (t - variance.sqrt() * shrunk) <= charged
     wide = widest > 1 or error > 0

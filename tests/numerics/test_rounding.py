@@ -4,10 +4,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import exact
+from oracles import exact, normal_cdf
 from scipy import special
 
 from fedcert.numerics.rounding import (
@@ -68,14 +69,11 @@ def test_down_and_up_are_the_neighbours(x: float) -> None:
 
 @given(st.floats(-800, 0))
 def test_exp_is_rounded_down(x: float) -> None:
-    saved, ctx.prec = ctx.prec, 200
-    try:
+    with precision(200):
         bound = exp_down(torch.tensor(x, dtype=torch.float64)).item()
         assert arb(bound) <= arb(x).exp()
         assert bound >= 0
         assert x < -600 or arb(bound) >= arb(x).exp() * (1 - 1e-13)
-    finally:
-        ctx.prec = saved
 
 
 def test_exp_of_minus_infinity_is_zero() -> None:
@@ -98,17 +96,10 @@ def test_the_library_keeps_the_error_bound_that_is_charged(name: str) -> None:
     uniform = low + (high - low) * torch.rand(6000, generator=generator, dtype=torch.float64)
     tiny = torch.logspace(-300, 0, 6000, dtype=torch.float64) * (low if low < 0 else 1.0)
     x = torch.cat([uniform, tiny[(tiny > low) & (tiny < high)]])
-    saved, ctx.prec = ctx.prec, 300
-    try:
+    with precision(300):
         for point, value in zip(x.tolist(), fast(x).tolist(), strict=True):
             truth = ball(arb(point))
             assert abs(arb(value) - truth) <= abs(truth) * LIBRARY_ULPS * UNIT_ROUNDOFF
-    finally:
-        ctx.prec = saved
-
-
-def normal_cdf(x: arb) -> arb:
-    return (-x / arb(2).sqrt()).erfc() / 2
 
 
 NORMAL = {
@@ -128,14 +119,11 @@ def test_the_normal_functions_of_the_libraries_keep_the_errors_that_are_charged(
     generator = torch.Generator().manual_seed(7)
     uniform = low + (high - low) * torch.rand(4000, generator=generator, dtype=torch.float64)
     x = torch.cat([uniform, torch.logspace(-300, 0, 500).double(), -torch.logspace(-300, 0, 500).double()])
-    saved, ctx.prec = ctx.prec, 400
-    try:
+    with precision(400):
         found = fast(x.numpy() if name.startswith("scipy") else x).tolist()
         for point, value in zip(x.tolist(), found, strict=True):
             truth = ball(arb(point))
             assert abs(arb(value) - truth) <= LIBRARY_ULPS * UNIT_ROUNDOFF * unit(point, truth)
-    finally:
-        ctx.prec = saved
 
 
 @pytest.mark.parametrize("library", ["torch", "numpy"])
@@ -144,13 +132,10 @@ def test_the_log_of_a_sum_keeps_the_error_that_is_charged(library: str) -> None:
     a = 10 ** torch.linspace(-9, 2.8, 4000, dtype=torch.float64)
     b = a + 30 * torch.randn(4000, generator=generator, dtype=torch.float64)
     found = torch.logaddexp(a, b) if library == "torch" else np.logaddexp(a.numpy(), b.numpy())
-    saved, ctx.prec = ctx.prec, 400
-    try:
+    with precision(400):
         for x, y, value in zip(a.tolist(), b.tolist(), found.tolist(), strict=True):
             truth = (arb(x).exp() + arb(y).exp()).log()
             assert abs(arb(value) - truth) <= LIBRARY_ULPS * UNIT_ROUNDOFF * (1 + abs(truth))
-    finally:
-        ctx.prec = saved
 
 
 def test_rounding_error_bounds_a_dot_product_in_any_order() -> None:

@@ -22,6 +22,7 @@ def test_the_papers_protocol_table() -> None:
     assert (config.train_examples, config.test_examples, config.properties) == (12_000, 2_000, 50)
     assert (training.epochs, training.batch_size) == (5, 128)
     assert (training.learning_rate, training.kl_coefficient, config.scale) == (1e-3, 1e-4, 1e-5)
-    assert (config.epsilon, config.margin, config.centers, config.cells) == (1e-3, 0.0, 200, 8)
+    assert (config.epsilon, config.margin, config.centers, config.cells) == ((1e-3,), 0.0, 200, 8)
+    assert (config.inputs, config.rule, set(config.compare)) == ("correct", "fedavg", {"fedavg", "pog"})
     assert (config.gamma, config.budget) == ((3, 4, 5, 6, 7), 20_000)
     assert (config.mc_samples, config.aggregate_samples) == (300, 3_000)

@@ -22,5 +22,7 @@ def test_a_row_is_a_mean_over_a_group_beside_the_papers_accuracy(monkeypatch: py
 
 def test_only_the_start_of_training_differs_from_the_papers_protocol() -> None:
     ours, papers = (configuration("mnist", 2, 1.0, rho) for rho in (-2.0, -5.0))
-    assert papers == RunConfig(dataset="mnist", clients=2, concentration=1.0, properties=1)
+    assert papers == RunConfig(
+        dataset="mnist", clients=2, concentration=1.0, properties=1, test_examples=2_000
+    )
     assert ours.training != papers.training

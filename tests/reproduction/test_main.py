@@ -1,11 +1,11 @@
 """`python -m reproduction`, with a small grid in the place of the paper's."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from grid_runs import properties, run
+from terminal import exit_code
 
 from reproduction import paper
 from reproduction.__main__ import main
@@ -37,10 +37,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reproduce(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["reproduction", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    return int(caught.value.code or 0)
+    return exit_code(monkeypatch, main, "reproduction", *arguments)
 
 
 def stems(folder: Path) -> set[str]:

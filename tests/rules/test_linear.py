@@ -1,40 +1,33 @@
 import math
-from itertools import product
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import exact
-from problems import normal
-from rule_cases import LINEAR, exact_map, make_laws, make_rule
-from rule_contract import exact_aggregate, random_boxes
+from problems import normal, vector
+from rule_cases import LINEAR, PUBLISHED, exact_map, make_laws, make_rule
+from rule_contract import check_tight_image, exact_aggregate, random_boxes
 
-from fedcert.errors import InvalidWeights, ShapeMismatch
+from fedcert.errors import InvalidLaw, InvalidWeights, ShapeMismatch
+from fedcert.laws import DiagonalGaussian
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
 
+GENERAL = [name for name in LINEAR if name not in PUBLISHED]
 SETTINGS = {"seed": st.integers(0, 2**32), "clients": st.integers(1, 6), "dimension": st.integers(1, 4)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", GENERAL)
 @given(**SETTINGS)
 def test_the_image_is_exact_but_for_outward_rounding(name, seed, clients, dimension) -> None:
     generator = stream(seed, "rules")
     rule = make_rule(name, make_laws(generator, clients, dimension))
-    boxes = random_boxes(generator, clients, dimension)
-    image = rule.image(boxes)
-    corners = product(*((box.lower, box.upper) for box in boxes))
-    values = [exact_aggregate(exact_map(rule), corner) for corner in corners]
-    for d, column in enumerate(zip(*values, strict=True)):
-        assert exact(image.lower[d]) <= min(column)
-        assert max(column) <= exact(image.upper[d])
-        assert min(column) - exact(image.lower[d]) < 1e-13
-        assert exact(image.upper[d]) - max(column) < 1e-13
+    check_tight_image(rule, exact_map(rule), random_boxes(generator, clients, dimension))
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", GENERAL)
 @given(**SETTINGS)
 def test_the_pushforward_encloses_the_exact_law(name, seed, clients, dimension) -> None:
     generator = stream(seed, "rules")
@@ -53,7 +46,7 @@ def test_the_pushforward_encloses_the_exact_law(name, seed, clients, dimension) 
 def test_the_pushforward_is_the_law_of_aggregated_samples() -> None:
     generator = stream(0, "rules")
     laws = make_laws(generator, 3, 4)
-    for name in LINEAR:
+    for name in GENERAL:
         rule = make_rule(name, laws)
         pushed = rule.pushforward(laws)
         samples = rule([law.sample(40_000, generator) for law in laws])
@@ -159,3 +152,33 @@ def test_clients_must_have_as_many_parameters_as_the_coefficients(dimension: int
             rule.image(boxes)
         with pytest.raises(ShapeMismatch, match="for 3 parameters"):
             rule([box.lower for box in boxes])
+
+
+def test_what_every_client_fixes_is_fixed_and_its_mean_has_the_error_of_the_sum() -> None:
+    laws = [DiagonalGaussian(vector(0.1, 0.2), vector(0.0, s)) for s in (1.0, 0.0, 0.0)]
+    pushed = LinearRule.fedavg([1, 1, 1]).pushforward(laws)
+    assert pushed.scale[0] == 0
+    assert pushed.scale[1].item() == pytest.approx(1 / 3)
+    assert abs(exact(pushed.loc[0]) - exact(laws[0].loc[0]) * 3 * exact(vector(1 / 3)[0])) <= exact(
+        pushed.loc_error[0]
+    )
+    nobody = LinearRule(torch.zeros(3, 1).double(), vector(1.0, 2.0)).pushforward(laws)
+    assert (nobody.loc.tolist(), nobody.scale.tolist()) == ([1.0, 2.0], [0.0, 0.0])
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e-300])
+def test_a_scale_that_underflows_is_not_taken_for_zero(weight: float) -> None:
+    laws = [DiagonalGaussian(vector(0.0), vector(1e-100))]
+    with pytest.raises(InvalidLaw, match="scale"):
+        LinearRule(vector(weight).unsqueeze(-1)).pushforward(laws)
+
+
+def test_clients_that_fix_a_parameter_share_its_weight_in_a_product_of_gaussians() -> None:
+    """The limit of ever smaller scales."""
+    scales = [(0.0, 1.0), (0.0, 2.0), (0.5, 0.0)]
+    laws = [DiagonalGaussian(vector(float(i), 0.0), vector(*own)) for i, own in enumerate(scales)]
+    rule = LinearRule.product_of_gaussians(laws)
+    assert rule.weights.mT.tolist() == [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    assert rule.pushforward(laws).scale.tolist() == [0.0, 0.0]
+    near = [DiagonalGaussian(law.loc, law.scale.clamp(min=1e-12)) for law in laws]
+    assert torch.allclose(LinearRule.product_of_gaussians(near).weights, rule.weights, atol=1e-20)

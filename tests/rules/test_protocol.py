@@ -11,7 +11,8 @@ from fedcert.rules import GaussianRule, LinearMap, rule_names
 
 
 def test_every_registered_rule_is_held_to_the_contract() -> None:
-    assert set(rule_names()) <= set(RULES)
+    """Pooling is no function of the clients' parameters: `test_pooling.py` says what it is held to."""
+    assert set(rule_names()) - {"pooling"} <= set(RULES)
 
 
 @pytest.mark.slow

@@ -37,7 +37,9 @@ def test_the_numbers_are_those_of_a_run(tmp_path: Path) -> None:
     do(folder, JOBS[:1], Here())
     summary = json.loads((folder.job(JOBS[0]) / "result.json").read_text(encoding="utf-8"))
     alone = run(JOBS[0].config)
-    assert [row["lower"] for row in summary["summary"]] == [c.mean_lower for c, _ in alone.certificates]
+    assert [row["lower"] for row in summary["summary"]] == [
+        one.certificate.mean_lower for one in alone.proven
+    ]
     assert summary["timings"]["training"] > 0
 
 

@@ -5,12 +5,16 @@ from fedcert.app.grid.job import Job
 
 OTHER = {
     "dataset": "mnist",
+    "table": {"data": "wards.csv", "target": "ill", "client_column": "ward", "sha256": "ab" * 32},
     "train_examples": 10,
     "test_examples": 10,
     "clients": 7,
     "concentration": 0.1,
     "hidden": [3],
+    "posterior": "laplace",
     "training": {"epochs": 1},
+    "laplace": {"epochs": 1},
+    "members": 2,
     "seed": 5,
 }
 
@@ -36,7 +40,10 @@ def test_jobs_share_clients_where_training_does_not_differ(setting: dict[str, ob
 
 def test_jobs_do_not_share_clients_where_training_differs() -> None:
     assert set(OTHER) == TRAINING_SETTINGS
-    names = {Job.of({key: value}).training for key, value in OTHER.items()}
+    names = {
+        Job.of(({"dataset": "wards"} if key == "table" else {}) | {key: value}).training
+        for key, value in OTHER.items()
+    }
     assert len({*names, Job.of({}).training}) == len(OTHER) + 1
 
 

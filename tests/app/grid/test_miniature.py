@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_runs import untimed
 
 from fedcert.app import cli
 from fedcert.app.grid.preset import load_grid
@@ -41,13 +42,8 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 def numbers(out: Path) -> dict[str, Any]:
     """All that is not a time."""
-    found = {}
-    for path in out.glob("jobs/*/result.json"):
-        summary = json.loads(path.read_text(encoding="utf-8"))
-        rows = [{k: v for k, v in row.items() if k != "seconds"} for row in summary.pop("summary")]
-        del summary["timings"]
-        found[path.parent.name] = (summary, rows)
-    return found
+    paths = out.glob("jobs/*/result.json")
+    return {path.parent.name: untimed(json.loads(path.read_text(encoding="utf-8"))) for path in paths}
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,28 @@ def test_a_malformed_grid_is_refused_by_name(tmp_path: Path, text: str, problem:
         load_grid(str(file))
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[setings]\nclients = 2", "a grid has no 'setings': did you mean 'settings'?"),
+        ("[settings]\nclient = 2", "no setting 'client' in [settings]: did you mean 'clients'?"),
+        (
+            "[settings.training]\nepoch = 2",
+            "no setting 'epoch' in [settings.training]: did you mean 'epochs'?",
+        ),
+        ("[[study]]\nhiden = [8]", "no setting 'hiden' in [study]: did you mean 'hidden'?"),
+        ("[[study]]\novr.clients = [2]", "no setting 'ovr' in [study]: did you mean 'over'?"),
+        ("[[study]]\nover.sed = [2]", "no setting 'sed' in [study.over]: did you mean 'seed'?"),
+    ],
+)
+def test_a_misspelt_name_is_refused_with_the_nearest_one(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidConfig) as error:
+        load_grid(str(path))
+    assert str(error.value) == f"{path}: {problem}"
+
+
 @pytest.mark.parametrize("study", [{"colour": 1}, {"over": {"clients": [2, 0]}}])
 def test_a_setting_that_makes_no_sense_is_refused(study: dict[str, Any]) -> None:
     with pytest.raises(InvalidConfig, match=next(iter(study.get("over", study)))):

@@ -4,11 +4,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from report_samples import HOSTILE, files, finished, picture, result, table
+from report_samples import HOSTILE, files, finished, measured, picture, result, searched, table
+from report_samples import proven as certificates
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -26,6 +29,7 @@ pytestmark = pytest.mark.skipif(
     reason="no chromium or no chromedriver here (Debian: apt-get install chromium chromium-driver)",
 )
 ROWS = 12
+MANY = 5  # rows from which on a table has a filter
 CONTRAST = """
 const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 function luminance(colour) {
@@ -66,17 +70,22 @@ def browser() -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The addresses of a run's page, one with hostile texts, and a grid's."""
+    """The addresses of pages: a run's, one with hostile texts, one with all kinds of claims, a grid's."""
     folder = tmp_path_factory.mktemp("pages")
     summary, properties = files(result(refused={HOSTILE: HOSTILE}))
     hostile = summary | {"clients": [each | {"client": HOSTILE} for each in summary["clients"]]}
     runs = [
         finished(f"jobs/{seed}/report.html", seed=seed, scale=scale) for seed in (0, 1) for scale in (1e-5, 1)
     ]
+    alike = [replace(table(ROWS), name=name, study="Alike", choice=name) for name in ("left", "right")]
+    several = replace(searched(), config=result(epsilon=(0.001, 0.03, 0.25)).config)
+    proven = [one for epsilon in several.config.epsilon for one in certificates(several.inputs, epsilon)]
     contents = {
         "run": run_page(FinishedRun(summary, properties)),
+        "full": run_page(FinishedRun(*files(replace(several, proven=proven)))),
+        "measured": run_page(FinishedRun(*files(measured()))),
         "hostile": run_page(FinishedRun(hostile, properties)),
-        "grid": grid_page(runs, [table(ROWS)], [picture("one"), picture("two")], "fedcert grid"),
+        "grid": grid_page(runs, [table(ROWS), *alike], [picture("one"), picture("two")], "fedcert grid"),
     }
     for name, html in contents.items():
         (folder / f"{name}.html").write_text(html, encoding="utf-8")
@@ -121,7 +130,7 @@ def heading(sheet: WebElement, name: str) -> WebElement:
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", ["run", "hostile", "grid"])
+@pytest.mark.parametrize("name", ["run", "full", "measured", "hostile", "grid"])
 def test_a_page_loads_whole_fits_the_screen_and_can_be_read(
     browser: webdriver.Chrome, pages: dict[str, str], name: str, width: int, scheme: str
 ) -> None:
@@ -130,8 +139,8 @@ def test_a_page_loads_whole_fits_the_screen_and_can_be_read(
     assert {url for url in requested(browser) if not url.startswith("data:")} == {pages[name]}
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     images = browser.execute_script("return [...document.images].map((image) => image.naturalWidth)")
-    assert images
-    assert min(images) > 0
+    assert bool(images) == (name != "measured")
+    assert min(images, default=1) > 0
     contrast, where = browser.execute_script(CONTRAST)
     assert contrast >= 4.5, where
     dark = (
@@ -205,16 +214,98 @@ def test_a_filter_says_how_many_rows_are_left(browser: webdriver.Chrome, pages: 
 
 
 @pytest.mark.slow
-def test_every_table_can_be_sorted_and_filtered(browser: webdriver.Chrome, pages: dict[str, str]) -> None:
+def test_every_table_can_be_sorted_and_long_ones_filtered(
+    browser: webdriver.Chrome, pages: dict[str, str]
+) -> None:
     for name in ("run", "grid"):
         show(browser, pages[name])
         tables = browser.find_elements(By.CSS_SELECTOR, "table")
+        long = [each for each in tables if len(each.find_elements(By.CSS_SELECTOR, "tbody tr")) > MANY]
         fields = browser.find_elements(By.CSS_SELECTOR, "input[type=search][aria-label]")
-        assert len(tables) == len(fields) > 0
+        assert len(long) == len(fields)
         for each in tables:
             heads = each.find_elements(By.CSS_SELECTOR, "thead tr:last-child th")
             assert {head.get_attribute("aria-sort") for head in heads} == {"none"}
             assert all(head.find_elements(By.TAG_NAME, "button") for head in heads)
+
+
+BOXES = """
+const plot = document.querySelector(arguments[0] + " .plot").getBoundingClientRect();
+return [...document.querySelectorAll(arguments[0] + " " + arguments[1])].map((part) => {
+  const box = part.getBoundingClientRect();
+  return [box.left - plot.left, box.right - plot.left, box.top - plot.top, box.bottom - plot.top]
+    .map((place, i) => place / (i < 2 ? plot.width : plot.height));
+});
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_pictures_fill_the_screen_and_their_labels_do_not_touch(
+    browser: webdriver.Chrome, pages: dict[str, str], width: int
+) -> None:
+    show(browser, pages["full"], width)
+    for figure in ("#figure-accuracy", "#figure-radii"):
+        plot = browser.find_element(By.CSS_SELECTOR, f"{figure} .plot").size
+        assert plot["width"] > 0.6 * min(width, 1000)
+        assert plot["height"] >= 200
+        ticks = sorted(browser.execute_script(BOXES, figure, ".tick.x"))
+        assert len(ticks) > 1
+        assert all(left[1] < right[0] for left, right in pairwise(ticks))
+        (lines,) = browser.execute_script(BOXES, figure, "svg")
+        assert lines == pytest.approx([0, 1, 0, 1], abs=0.01)
+
+
+@pytest.mark.slow
+def test_the_first_picture_shows_what_is_proven_where_it_is_proven(
+    browser: webdriver.Chrome, pages: dict[str, str]
+) -> None:
+    show(browser, pages["full"])
+    first, *_, last = browser.execute_script(BOXES, "#figure-accuracy", ".plot .dot.proven")
+    assert 1 - first[3] == pytest.approx(0.5617, abs=0.02)
+    assert 1 - first[2] == pytest.approx(0.6251, abs=0.02)
+    assert (last[0] + last[1]) / 2 == pytest.approx(1, abs=0.01)
+    (accuracy,) = browser.execute_script(BOXES, "#figure-accuracy", ".plot .dot.accuracy")
+    assert ((accuracy[0] + accuracy[1]) / 2, (accuracy[2] + accuracy[3]) / 2) == (
+        pytest.approx(0, abs=0.01),
+        pytest.approx(0.5, abs=0.02),
+    )
+    (confidence,) = browser.execute_script(BOXES, "#figure-accuracy", ".plot .dot.confidence")
+    assert 1 - confidence[3] == pytest.approx(0.475, abs=0.02)
+
+
+@pytest.mark.slow
+def test_tables_of_a_grid_need_no_sideways_scrolling_on_a_desk(
+    browser: webdriver.Chrome, pages: dict[str, str]
+) -> None:
+    for name in ("grid", "full"):
+        show(browser, pages[name])
+        wide = "return [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth)"
+        assert browser.execute_script(f"{wide}.map((e) => e.parentElement.id)") == []
+
+
+@pytest.mark.slow
+def test_a_selector_shows_one_of_several_alike_tables_and_one_view_of_the_columns(
+    browser: webdriver.Chrome, pages: dict[str, str]
+) -> None:
+    show(browser, pages["grid"])
+
+    def shown(selector: str) -> list[str]:
+        return [each.text for each in browser.find_elements(By.CSS_SELECTOR, selector) if each.is_displayed()]
+
+    sheets = {name: browser.find_element(By.ID, f"table-{name}") for name in ("left", "right")}
+    assert [sheet.is_displayed() for sheet in sheets.values()] == [True, False]
+    Select(browser.find_element(By.CSS_SELECTOR, "[data-study]")).select_by_visible_text("right")
+    assert [sheet.is_displayed() for sheet in sheets.values()] == [False, True]
+    views = Select(browser.find_element(By.CSS_SELECTOR, "#table-jobs [data-views]"))
+    assert len(views.options) == 3
+    for option, heads in (("projected · direct · pog", ["direct pog ≥", "direct pog ≤"]),
+                          ("projected · local · fedavg", ["local fedavg ≥"])):  # fmt: skip
+        views.select_by_visible_text(option)
+        texts = [text.replace("\n", " ") for text in shown("#table-jobs thead tr:last-child th")]
+        assert [text for text in texts if "≥" in text or "≤" in text] == heads
+        columns = len(texts)
+        assert len(shown("#table-jobs tbody tr:first-child td")) == columns
 
 
 def cards(browser: webdriver.Chrome) -> list[str]:
@@ -231,7 +322,7 @@ def test_the_gallery_shows_any_claim_filters_and_sorts(
     browser: webdriver.Chrome, pages: dict[str, str]
 ) -> None:
     show(browser, pages["run"])
-    assert cards(browser) == ["12.34 – 25.00 %", "99.99 – 100.00 %"]
+    assert cards(browser) == ["12.34 – 25.00 %", "99.99 – 100.00 %"]  # least proven first
     choose(browser, "[data-order]", "most proven first")
     assert cards(browser) == ["99.99 – 100.00 %", "12.34 – 25.00 %"]
     choose(browser, "[data-filter=attacked]", "succeeds")

@@ -34,13 +34,13 @@ def test_no_rule_is_the_deployed_one() -> None:
     assert estimate("mc-ibp", None).of(one) == 50
 
 
-def test_families_come_in_the_order_of_a_run_by_default_then_others() -> None:
-    content = summary(events=("projected", "box"))
-    assert families([FinishedRun(content, ())]) == ["box", "projected"]
+def test_the_strongest_family_comes_first_and_unknown_ones_last() -> None:
+    content = summary(events=("box", "projected"))
+    assert families([FinishedRun(content, ())]) == ["projected", "box"]
     new = [{**row, "events": "a-new-one"} for row in content["summary"][:1]]
     assert families([FinishedRun(content | {"summary": new + content["summary"]}, ())]) == [
-        "box",
         "projected",
+        "box",
         "a-new-one",
     ]
 

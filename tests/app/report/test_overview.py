@@ -1,7 +1,16 @@
 import pytest
 from report_samples import finished
 
-from fedcert.app.report.overview import means_by_scale, partitions, seconds, settings, typical
+from fedcert.app.report.overview import (
+    about,
+    accuracy_by_scale,
+    means_by_scale,
+    partitions,
+    seconds,
+    settings,
+    strongest_by_scale,
+    typical,
+)
 
 
 def test_means_over_runs_are_rounded_outward() -> None:
@@ -16,6 +25,41 @@ def test_means_over_runs_are_rounded_outward() -> None:
     assert learned.lower <= 0.15 <= 0.35 <= learned.upper
     assert (learned.lower, learned.upper) == (pytest.approx(0.15), pytest.approx(0.35))
     assert paper.upper is None
+
+
+def test_families_that_prove_nothing_are_one_entry_the_last() -> None:
+    run = finished()
+    row = run.summary["summary"][1]
+    others = [row | {"claim": kind, "events": events, "lower": 1e-9, "upper": None}
+              for events in ("box", "a-new-one") for kind in ("transported", "direct")]  # fmt: skip
+    run.summary["summary"] = [*others, row]
+    (means,) = means_by_scale([run]).values()
+    assert [(mean.claim, mean.text) for mean in means] == [
+        ("projected · direct", "56.17 – 62.51 %"),
+        ("box, a-new-one", "≥ 0.00 %"),
+    ]
+
+
+def test_of_bounds_that_look_alike_the_closed_one_is_strongest() -> None:
+    run = finished()
+    row = run.summary["summary"][1] | {"lower": 0.50105, "upper": 0.6}
+    run.summary["summary"] = [row, row | {"events": "box", "lower": 0.50107, "upper": None}]
+    (strongest,) = strongest_by_scale([run]).values()
+    assert strongest.claim == "projected · direct"
+
+
+def test_accuracy_is_that_of_the_inputs_unless_they_were_selected() -> None:
+    run = finished()
+    assert accuracy_by_scale([run]) == {"learned": 0.5}
+    run.summary["inputs"]["chosen"] = "correct"
+    assert accuracy_by_scale([run]) == {"learned": 0.8125}
+
+
+def test_what_bounds_are_about_is_told() -> None:
+    runs = [finished(), finished(seed=1)]
+    assert about(runs) == "2 inputs each, the first ones as they come; ℓ∞ balls of radius 0.001; rule fedavg"
+    runs[1].summary["inputs"] |= {"count": 30, "chosen": "correct"}
+    assert about(runs).startswith("2 to 30 inputs each, the first ones as they come or selected because")
 
 
 def test_means_speak_of_the_largest_study_alone() -> None:

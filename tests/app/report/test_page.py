@@ -1,3 +1,4 @@
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -6,12 +7,17 @@ from typing import Any
 
 import pytest
 import torch
-from report_samples import HOSTILE, files, finished, picture, result, table
+from report_samples import HOSTILE, files, finished, picture, proven, result, searched, table
 
-from fedcert.app.report.page import grid_page, inline_svg, run_page
+from fedcert.app.report.page import grid_page, inline_svg, run_page, studies
 from fedcert.app.report.runs import FinishedRun
+from fedcert.app.report.seal import digest
 from fedcert.app.run import RunResult
+from fedcert.app.summary import describe_properties, summarise
 from fedcert.certificate import Certificate, percent_down, percent_up
+from fedcert_check.run_folder.entries import Entry
+from fedcert_check.run_folder.page import compare_page, read_page
+from fedcert_check.run_folder.stated import read_stated
 
 COMMAND = "fedcert grid --preset mine.toml --out grid"
 
@@ -57,24 +63,82 @@ def test_the_page_loads_nothing_from_elsewhere(html: str) -> None:
 
 def test_the_page_shows_the_bounds_the_estimates_and_the_accuracy() -> None:
     run, page = result(), Page(rendered(result()))
-    for certificate, _ in run.certificates:
+    for certificate in (one.certificate for one in run.proven):
         assert percent_down(certificate.mean_lower).removesuffix(" %") in page.text
         if certificate.mean_upper is not None:
             assert percent_up(certificate.mean_upper) in page.text
-    for estimate in run.estimates:
+    for _, estimate in run.estimates:
         assert f"{100 * estimate.value:.2f}" in page.text
         assert all(f"{100 * limit:.2f}" in page.text for limit in estimate.confidence_interval())
-    assert f"{100 * run.accuracy['fedavg']:.1f} %" in page.text
+    assert f"{100 * run.accuracy_on_inputs:.1f} %" in page.text
     assert "1 of 2" in page.text  # attacks
+
+
+def test_the_page_opens_with_the_sentence_and_what_it_is_about() -> None:
+    page = Page(rendered(result(epsilon=(0.001, 0.25))))
+    top = page.text[: page.text.index("What you may conclude")]
+    assert "On average over the draw, the model that fedavg deploys classifies at least 56.17 %" in top
+    for fact in ("the first 2 of 40 test inputs of digits, as they come", "0.001, 0.25", "2 clients"):
+        assert fact in top
+    assert "not an accuracy" not in top
+
+
+def test_selected_inputs_give_no_accuracy() -> None:
+    run = result(inputs="correct")
+    chosen = replace(run.inputs, origin=replace(run.inputs.origin, chosen="correct"))
+    text = Page(rendered(replace(run, inputs=chosen, proven=list(proven(chosen, 0.001))))).text
+    top = text[: text.index("What you may conclude")]
+    assert "Certified accuracy" not in text
+    assert top.count("not an accuracy") >= 2  # in the sentence, and beside the number
+    assert "81.2 %" in top  # the accuracy on inputs as they come
+
+
+def test_the_page_says_whether_its_certificates_were_proved_again() -> None:
+    run = result()
+    for count, words in ((3, "every certificate was re-proved"), (1, "2 of 3"), (0, "not checked")):
+        again = {one.file: i < count for i, one in enumerate(run.proven)}
+        text = Page(run_page(FinishedRun(summarise(run, again), describe_properties(run)))).text
+        assert words in text
+        assert "Your own fedcert check is the word that counts" in text
+        assert ("not checked" in text) == (count < 3)
+
+
+def test_every_kind_of_claim_has_its_place() -> None:
+    html = rendered(searched())
+    text = Page(html).text
+    for part in ("Confidence bound (95 %)", "Certified radii", "Certificates at other margins"):
+        assert part in text
+    assert 'id="figure-radii"' in html
+    assert 'id="figure-radii"' not in rendered(result())
+
+
+def test_a_checker_finds_every_bound_of_the_page_in_the_results() -> None:
+    run = result(epsilon=(0.001, 0.25))
+    summary = summarise(run, {})
+    content = (json.dumps(summary, indent=2) + "\n").encode()
+    html = run_page(FinishedRun(summary, describe_properties(run)), digest(content.decode()))
+    stated = read_stated(Entry("result.json", "", json.loads(content)))
+    assert list(compare_page(html.encode(), content, stated)) == []
+    shown = {(bound.claim, bound.side) for bound in read_page(html.encode()).bounds}
+    assert shown == {
+        (f"{row['claim']} {row['rule']} {row['events']} {row['epsilon']}", side)
+        for row in summary["summary"]
+        for side in ("lower", "upper")
+        if row[side] is not None
+    }
+    assert list(compare_page(html.encode(), content + b" ", stated))
+    assert list(compare_page(html.replace("digits", "mnist").encode(), content, stated))
 
 
 def test_the_page_follows_the_results() -> None:
     run = result()
-    claim = run.certificates[0][0].claim
-    other_bound = [(Certificate(claim, torch.tensor([0.1, 0.2]).double()), 0.5), *run.certificates[1:]]
-    assert rendered(replace(run, certificates=other_bound)) != rendered(run)
+    first = run.proven[0]
+    other = Certificate(first.certificate.claim, torch.tensor([0.1, 0.2]).double())
+    proven = [replace(first, certificate=other), *run.proven[1:]]
+    assert rendered(replace(run, proven=proven)) != rendered(run)
     assert rendered(replace(run, histograms=run.histograms.flip(0))) != rendered(run)
-    assert rendered(replace(run, attacked=~run.attacked)) != rendered(run)
+    attacked = {radius: ~broken for radius, broken in run.attacked.items()}
+    assert rendered(replace(run, attacked=attacked)) != rendered(run)
     assert rendered(run) == rendered(run)
 
 
@@ -89,7 +153,7 @@ def test_a_rule_of_which_nothing_is_proven_is_reported_as_such() -> None:
 
 
 def test_a_run_without_claims_has_a_page_of_everything_else() -> None:
-    run = replace(result(), certificates=[])
+    run = replace(result(), proven=[])
     text = Page(rendered(run)).text
     assert "Nothing is proven" in text
     assert "1 of 2" in text  # attacks
@@ -143,6 +207,20 @@ def test_the_page_of_a_grid_shows_every_table_every_picture_and_the_command() ->
     assert all(text in page.text for text in ("A sample", "99.0 ± 0.5", "Figure one", "Figure two", COMMAND))
     assert page.tags.count("svg") == 2
     assert '"scale": ' not in page.text  # it varies
+
+
+def test_alike_tables_are_one_with_a_selector() -> None:
+    tables = [replace(table(), name=name, study="Alike", choice=name) for name in ("one", "two")]
+    html = grid_page([finished()], [*tables, replace(table(), name="other")], [], COMMAND)
+    assert html.count("data-study>") == 1
+    assert '<option value="table-one">one</option><option value="table-two">two</option>' in html
+    assert [len(group) for group in studies([*tables, table()])] == [2, 1]
+
+
+def test_figures_take_the_colours_of_the_page() -> None:
+    svg = inline_svg(picture("one"))
+    assert "fill: var(--c-ffffff, #ffffff)" in svg
+    assert re.findall(r"(?:fill|stroke): #", svg) == []
 
 
 def test_pictures_do_not_share_identifiers() -> None:

@@ -29,6 +29,15 @@ def test_the_strongest_claim_speaks_of_the_deployed_model() -> None:
         assert claim_name(best) == f"direct · {rule} · projected"  # not local, which is larger
 
 
+def test_of_claims_that_show_the_same_the_one_with_the_least_upper_bound_is_strongest() -> None:
+    run = finished()
+    row = run.summary["summary"][1] | {"lower": 0.0, "upper": None}
+    run.summary["summary"] = [row, row | {"events": "closed", "upper": 0.5}, row | {"events": "open"}]
+    best = run.strongest
+    assert best is not None
+    assert best["events"] == "closed"
+
+
 def test_nothing_may_be_claimed_of_the_deployed_model() -> None:
     content, entries = files(result())
     assert FinishedRun(content | {"summary": content["summary"][:1]}, entries).strongest is None
@@ -90,7 +99,7 @@ def test_every_finished_job_of_a_grid_is_found(tmp_path: Path) -> None:
 
 
 def test_a_run_alone_is_found_and_links_to_its_report(tmp_path: Path) -> None:
-    write_summary(result(), tmp_path)
+    write_summary(result(), tmp_path, {})
     (found,) = read_runs([tmp_path], tmp_path / "report")
     assert found.link == "../report.html"
     (own,) = read_runs([tmp_path], tmp_path)

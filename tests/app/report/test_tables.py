@@ -30,7 +30,7 @@ def test_a_row_of_means_for_each_scale_and_claim() -> None:
     assert table.title.endswith("3 jobs, 2 federations")
     assert "over 3 jobs" in table.caption
     assert [tuple(row) for row in table.rows] == [
-        (scale, mean.claim, percent(mean.lower), percent(mean.upper), percent(mean.survival))
+        (scale, mean.claim, 50, percent(mean.lower), percent(mean.upper), percent(mean.survival))
         for scale, each in means_by_scale(runs).items()
         for mean in each
     ]
@@ -52,7 +52,12 @@ def test_scales_are_kept_apart_and_totals_are_told() -> None:
     assert totals(runs) in table.caption
     assert "All 324 runs together" in table.caption
     groups = [column.name for column in table.columns if column.group == "Claims"]
-    assert groups == ["paper-box (s)", "box (s)", "projected (s)"]
+    assert groups == ["projected (s)", "box (s)", "paper-box (s)"]
+
+
+def test_less_than_a_minute_is_told_in_seconds() -> None:
+    assert " 0.0 min" not in totals([run()])
+    assert "1.3 s of training" in totals([run()])
 
 
 def test_clients_that_two_runs_share_are_trained_once() -> None:

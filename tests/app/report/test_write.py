@@ -14,7 +14,7 @@ from fedcert.app.report.picture import Picture
 from fedcert.app.report.runs import FinishedRun, merged
 from fedcert.app.report.table import Column, Table
 from fedcert.app.report.write import FIGURES, TABLES, FigureMaker, write_report
-from fedcert.errors import FedcertError
+from fedcert.errors import FedcertError, OutputExists
 from reproduction import figures as papers_figures
 from reproduction import tables as papers_tables
 
@@ -103,3 +103,12 @@ def test_folders_may_have_any_name(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "a%20b%FF/jobs/job%20%FE/report.html" in page
     assert r"a b\udcff" in page
+
+
+def test_the_page_of_a_run_is_not_replaced(tmp_path: Path) -> None:
+    folder = grid(tmp_path, 0)
+    run = next((folder / "jobs").iterdir())
+    before = sorted(run.iterdir())
+    with pytest.raises(OutputExists, match="whose own report would be replaced"):
+        write_report([run], run, "fedcert report run")
+    assert sorted(run.iterdir()) == before

@@ -18,12 +18,13 @@ from fedcert_check.cost import (
     size,
 )
 from fedcert_check.cost.rates import PROCESS_BYTES
-from fedcert_check.document import Client, Document, Properties
+from fedcert_check.document import Client, Document
 from fedcert_check.errors import TooCostly
 from fedcert_check.families import family_of
 from fedcert_check.files import read
 from fedcert_check.laws import DiagonalGaussian
 from fedcert_check.layers import Linear, Network, ReLU
+from fedcert_check.properties import Properties
 from fedcert_check.rules import LinearRule
 
 MNIST = (784, 512, 512, 10)

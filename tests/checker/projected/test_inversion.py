@@ -128,8 +128,33 @@ def test_nan_claims_nothing(name: str) -> None:
 
 
 def test_without_noise_of_the_bias_nothing_is_claimed() -> None:
-    for noise in (arb(0), arb(0, 0.1), arb(-1)):
+    for noise in (arb(0, 0.1), arb(-1)):
         assert lower_tail(replace(ONE_NEURON, bias_noise=noise), arb(1), arb(1), TERMS) == 1
+
+
+@pytest.mark.parametrize("g", [-0.5, 0.2, 0.6, 1.5])
+@pytest.mark.parametrize("A", [-1.0, 0.8])
+def test_a_little_noise_takes_the_place_of_a_bias_that_is_fixed(g: float, A: float) -> None:
+    """Pr(g + A relu(μ + t Z) ≤ 0), from above by no more than what is added."""
+    row = replace(ONE_NEURON, constant=arb(g), coefficient=[arb(A)], noise=[arb(0)], bias_noise=arb(0))
+
+    def true(constant: float) -> float:
+        if (A > 0) == (constant > 0):
+            return float(A < 0)
+        beyond = (-constant / A - 0.4) / 0.7
+        return math.erfc((beyond if A < 0 else -beyond) / math.sqrt(2)) / 2
+
+    found = float(lower_tail(row, arb(g), arb(1), 1000).upper())
+    assert true(g) - 1e-12 <= found <= true(g - 11 / 64) + 1e-6
+
+
+def test_the_reach_of_added_noise_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that is 0 half the time: added noise alone would hide half of that."""
+    row = replace(ONE_NEURON, constant=arb(0), noise=[arb(0)], mean=[arb(0)], bias_noise=arb(0))
+    assert lower_tail(row, arb(0.3), arb(0.5), 1000).upper() >= 0.5
+    unmoved = replace(row, bias_noise=arb(0.5) / 64)
+    monkeypatch.setattr(inversion, "_noisy", lambda row, spread: (unmoved, arb(0)))
+    assert lower_tail(row, arb(0.3), arb(0.5), 1000) < 0.5
 
 
 @pytest.mark.parametrize("terms", [1, 4, 12])

@@ -18,6 +18,7 @@ from fedcert.errors import InvalidCertificate
 from fedcert.rules import LinearRule
 from fedcert_check.balls import exact
 from fedcert_check.layers import Linear, Network, ReLU
+from fedcert_check.masses import gaussian
 from fedcert_check.projected.layers import (
     RandomLayer,
     Unproven,
@@ -79,7 +80,7 @@ def test_the_deployed_law_is_that_of_rational_arithmetic(rule: str) -> None:
         assert enclose(flattened(share)[0], [Fraction(0)] * size)
         assert enclose(flattened(share)[1], own_noise)
     for i in range(3):
-        means, variances = flattened(own(document, i))
+        means, variances = flattened(own(document, gaussian(document.laws[i])))
         assert enclose(means, locs[i])
         assert enclose(variances, [s * s for s in scales[i]])
     for layer in layers:
@@ -91,10 +92,13 @@ def test_the_deployed_law_is_that_of_rational_arithmetic(rule: str) -> None:
         )
 
 
-def test_a_deployed_law_without_density_is_refused() -> None:
-    problem = replace(federation("fedavg"), rule=LinearRule(torch.zeros(3, 1).double()))
-    with pytest.raises(InvalidCertificate, match="no density"):
-        deployed(as_document(problem))
+def test_layers_know_whether_they_are_random() -> None:
+    made = federation("fedavg")
+    assert [(layer.fixed_weights, layer.fixed) for layer in deployed(as_document(made))] == [
+        (False, False)
+    ] * 2
+    nobody = replace(made, rule=LinearRule(torch.zeros(3, 1).double()))
+    assert all(layer.fixed_weights and layer.fixed for layer in deployed(as_document(nobody)))
 
 
 @pytest.mark.parametrize("pattern", ["r", "rl", "lr", "ll", "lrr", "lrrl", "lrlr", "llrl", "lrllrl"])

@@ -37,7 +37,7 @@ def test_it_fulfils_the_contract_of_rules(example: dict[str, Any], clients: int)
 
 def test_a_configuration_knows_its_name_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_registered_rules(monkeypatch)
-    with pytest.raises(InvalidConfig, match="rule: known are fedavg"):
+    with pytest.raises(InvalidConfig, match="rule: must be one of fedavg"):
         make_config({"rule": "midrange"})
     runpy.run_path(str(EXAMPLE))
     assert make_config({"rule": "midrange"}).rule == "midrange"

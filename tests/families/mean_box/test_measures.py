@@ -49,8 +49,9 @@ def test_where_products_are_left_out_they_are_worse() -> None:
 def test_scales_that_all_differ_are_not_counted() -> None:
     scales = torch.linspace(1, 2, 50, dtype=torch.float64)
     laws = [DiagonalGaussian(torch.zeros(50).double(), s) for s in (scales, scales.flip(0))]
-    assert Lattice.of(average(0.5, 0.5), laws) is None
-    assert [measure.kind for measure in measures(laws, average(0.5, 0.5))] == [MeasureKind.PRODUCT]
+    rule = average(0.5, 0.5)
+    assert Lattice.of(rule, laws, rule.pushforward(laws)) is None
+    assert [measure.kind for measure in measures(laws, rule)] == [MeasureKind.PRODUCT]
 
 
 def test_the_identity_deploys_its_only_client() -> None:

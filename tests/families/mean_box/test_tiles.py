@@ -48,6 +48,7 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("laws", "rule", "x", "threshold", "exact", "gap"), CASES)
+@pytest.mark.usefixtures("without_annotations")
 def test_the_bound_climbs_to_the_exact_probability(
     laws: list[Law], rule: AggregationRule, x: float, threshold: float, exact: float, gap: float
 ) -> None:
@@ -60,6 +61,7 @@ def test_the_bound_climbs_to_the_exact_probability(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_annotations")
 def test_a_median_is_certified_though_it_has_no_closed_form() -> None:
     laws = [gaussian(0.0, 1.0)] * 3
     safe = half_space(0.0, 0.0)

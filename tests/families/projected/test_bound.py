@@ -4,7 +4,8 @@ from dataclasses import dataclass, fields, replace
 
 import pytest
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from oracles import normal_cdf
 from problems import normal, uniform, vector
 from torch import Tensor
@@ -74,7 +75,6 @@ def probability(problem: Problem, properties: Properties, split: Split | None = 
 
 def exact_half_space(problem: Problem, d: float) -> float | arb:
     """Pr(C f(x) + d < 0) at the centre, of a network of one layer and one constraint."""
-    ctx.prec = 300
     layer, x, c = problem.layers[0], problem.centre[0].tolist(), problem.C[0, 0].tolist()
     mean, variance = arb(d), arb(0)
     for j, weight in enumerate(c):
@@ -87,10 +87,9 @@ def exact_half_space(problem: Problem, d: float) -> float | arb:
 
 
 @pytest.fixture(autouse=True)
-def precision():
-    saved = ctx.prec
-    yield
-    ctx.prec = saved
+def many_digits():
+    with precision(300):
+        yield
 
 
 @pytest.mark.parametrize("sigmas", [0.5, 1.0, 2.0, 5.0])

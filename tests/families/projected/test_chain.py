@@ -24,7 +24,8 @@ SURE = 1 - 1e-7
 
 
 def federation(problem: Federated) -> Federation:
-    return client_layers([law.components[0] for law in problem.laws], problem.rule, problem.network)
+    laws = [law.components[0] for law in problem.laws]
+    return client_layers(laws, problem.rule, problem.network, problem.rule.pushforward(laws))
 
 
 def probability(
@@ -45,6 +46,7 @@ def probability(
 @pytest.mark.parametrize("projections", PROJECTIONS)
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.usefixtures("without_annotations")
 def test_attacks_succeed_no_more_often_than_the_bound_says(
     depth: int, reference: str, projections: str
 ) -> None:
@@ -270,7 +272,8 @@ def test_every_event_is_paid(reference: Reference, factor: int) -> None:
         1e-7,
         1e-9,
     )
-    layers = client_layers(federation.laws, federation.rule, federation.network)
+    deployed = federation.rule.pushforward(federation.laws)
+    layers = client_layers(federation.laws, federation.rule, federation.network, deployed)
     ones = torch.ones(1, dtype=torch.float64)
     properties = federation.properties(federation.offsets(1.0))
     kappa = -torch.special.ndtri(ranges * ones)

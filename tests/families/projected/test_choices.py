@@ -32,7 +32,8 @@ def problem(depth: int) -> tuple[Federated, Properties, Federation]:
         properties.C.repeat(3, 1, 1),
         properties.d.repeat(3, 1) + torch.tensor([[-0.3], [0.0], [0.3]], dtype=torch.float64),
     )
-    return made, several, client_layers([law.components[0] for law in made.laws], made.rule, made.network)
+    laws = [law.components[0] for law in made.laws]
+    return made, several, client_layers(laws, made.rule, made.network, made.rule.pushforward(laws))
 
 
 @pytest.mark.slow

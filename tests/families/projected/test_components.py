@@ -11,7 +11,7 @@ from problems import normal, uniform, vector
 
 from fedcert.certificate import clopper_pearson
 from fedcert.errors import InvalidConfig, InvalidLaw
-from fedcert.families.projected.components import Interval, bounds_and_witness, enclosing, mixture_bounds
+from fedcert.families.projected.components import Interval, enclosing, mixture_bounds
 from fedcert.families.projected.direct import lower_bound
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
@@ -107,19 +107,7 @@ def test_a_single_gaussian_keeps_its_bounds_to_the_last_bit() -> None:
 def test_a_budget_of_nothing_is_refused() -> None:
     for law in (point(0.0), GaussianMixture((point(0.0), point(9.0)), vector(1.0, 1.0))):
         with pytest.raises(InvalidConfig, match="at least one"):
-            bounds_and_witness([law], lambda laws: (Recorder()(laws), {}), 0, 0.0)
-
-
-def test_gaussians_have_a_witness_and_mixtures_have_none() -> None:
-    choices = {"chosen": vector(1.0)}
-    interval, witness = bounds_and_witness([point(0.0)], lambda laws: (Recorder()(laws), choices), 1, 0.0)
-    assert interval[0].item() == 1.0
-    assert witness is not None
-    assert witness.tensors is choices
-    law = GaussianMixture((point(-1.0), point(1.0)), vector(1.0, 1.0))
-    interval, witness = bounds_and_witness([law], lambda laws: (Recorder()(laws), choices), 2, 0.0)
-    assert interval[0].item() == pytest.approx(0.5, abs=1e-12)
-    assert witness is None
+            mixture_bounds([law], Recorder(), 0, 0.0)
 
 
 @given(seed=st.integers(0, 2**32), size=st.sampled_from([1e-300, 1e-9, 1.0, 1e90]), members=st.integers(1, 4))

@@ -7,13 +7,15 @@ from itertools import product
 
 import pytest
 import torch
+from balls import precision
 from federated_problems import Federated, joined, make_federated
-from flint import arb, ctx
+from flint import arb
 from oracles import normal_cdf
 from problems import vector
 
 from fedcert.certificate import Certificate
-from fedcert.errors import InvalidConfig, ShapeMismatch
+from fedcert.errors import InvalidConfig
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import (
     certify_projected_directly,
     certify_projected_locally,
@@ -27,14 +29,15 @@ from fedcert.rules import LinearRule
 
 
 @pytest.fixture(autouse=True)
-def precision():
-    saved, ctx.prec = ctx.prec, 300
-    yield
-    ctx.prec = saved
+def many_digits():
+    with precision(300):
+        yield
 
 
 def directly(problem: Federated, properties: Properties, budget: int = 256) -> Certificate:
-    return certify_projected_directly(problem.laws, problem.rule, problem.network, properties, budget)
+    return certify_projected_directly(
+        Problem(problem.network, properties, tuple(problem.laws), problem.rule), budget
+    )
 
 
 def bounds(certificate: Certificate) -> tuple[float, float]:
@@ -76,6 +79,7 @@ def exact_mixture(problem: Federated, d: float) -> arb:
 @pytest.mark.parametrize("mixtures", [0, 1, 2])
 @pytest.mark.parametrize("sigmas", [-1.0, 0.5, 3.0])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.usefixtures("without_annotations")
 def test_one_layer_and_one_constraint_have_the_probability_of_half_spaces(seed, sigmas, mixtures) -> None:
     problem = make_federated(seed, (3, 2), 0.2, clients=2, mixtures=mixtures)
     d = problem.offsets(sigmas)
@@ -99,6 +103,7 @@ def test_at_a_tiny_scale_a_certificate_is_a_verification_of_the_mean_network(dep
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_annotations")
 def test_tuples_beyond_the_budget_count_as_unsafe_below_and_as_safe_above() -> None:
     problem = make_federated(1, (2, 3, 2), 0.05, clients=3, mixtures=3)
     properties = problem.properties(problem.offsets(0.0))
@@ -116,7 +121,9 @@ def test_a_budget_of_nothing_is_refused(budget: int) -> None:
     with pytest.raises(InvalidConfig, match="at least one"):
         directly(problem, properties, budget)
     with pytest.raises(InvalidConfig, match="at least one"):
-        certify_projected(problem.laws, problem.rule, problem.network, properties, budget=budget)
+        certify_projected(
+            Problem(problem.network, properties, tuple(problem.laws), problem.rule), budget=budget
+        )
 
 
 @pytest.mark.slow
@@ -125,7 +132,7 @@ def test_fedavg_and_product_of_gaussians_agree_at_equal_scales() -> None:
     laws = [law.components[0].with_scale(0.03) for law in problem.laws]
     properties = problem.properties(problem.offsets(2.0))
     fedavg, pog = (
-        certify_projected_directly(laws, rule, problem.network, properties)
+        certify_projected_directly(Problem(problem.network, properties, tuple(laws), rule))
         for rule in (LinearRule.fedavg([1, 1, 1]), LinearRule.product_of_gaussians(laws))
     )
     assert bounds(fedavg) == pytest.approx(bounds(pog), abs=1e-9)
@@ -133,17 +140,10 @@ def test_fedavg_and_product_of_gaussians_agree_at_equal_scales() -> None:
     assert (fedavg.claim.kind, fedavg.claim.events) == ("direct", "projected")
 
 
-def test_a_rule_for_another_number_of_clients_is_refused() -> None:
-    problem = make_federated(5, (3, 6, 2), 0.02, clients=3)
-    properties = problem.properties(problem.offsets(2.0))
-    for certify in (certify_projected_directly, certify_projected):
-        with pytest.raises(ShapeMismatch, match="clients"):
-            certify(problem.laws[:2], problem.rule, problem.network, properties)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize(("d", "holds"), [(1.0, True), (0.0, True), (-1e-300, False), (-1.0, False)])
+@pytest.mark.usefixtures("without_annotations")
 def test_constraints_of_zeros_are_decided_by_their_offsets(d: float, holds: bool, depth: int) -> None:
     problem = make_federated(depth, (2, *[4] * (depth - 1), 2), 1e-4, constraints=2)
     value = problem.attacked(problem.deployed(1))
@@ -152,7 +152,9 @@ def test_constraints_of_zeros_are_decided_by_their_offsets(d: float, holds: bool
     some = replace(problem, C=C)
     offsets = torch.cat([10 - value[:, :1], vector(d).unsqueeze(0)], dim=-1)
     lower, upper = bounds(directly(some, some.properties(offsets)))
-    transported = certify_projected(some.laws, some.rule, some.network, some.properties(offsets)).lower.item()
+    transported = certify_projected(
+        Problem(some.network, some.properties(offsets), tuple(some.laws), some.rule)
+    ).lower.item()
     if holds:
         assert lower > 0.99
         assert transported > 0.98
@@ -178,10 +180,10 @@ def test_properties_are_certified_one_by_one() -> None:
 def test_a_local_certificate_is_the_mean_of_the_clients_own() -> None:
     problem = make_federated(2, (2, 5, 2), 0.02, clients=3, mixtures=1)
     properties = problem.properties(problem.offsets(2.0))
-    found = certify_projected_locally(problem.laws, "fedavg", problem.network, properties)
+    found = certify_projected_locally(Problem(problem.network, properties, tuple(problem.laws), problem.rule))
     alone = LinearRule.fedavg([1])
     own = [
-        certify_projected_directly([law], alone, problem.network, properties).lower.item()
+        certify_projected_directly(Problem(problem.network, properties, (law,), alone)).lower.item()
         for law in problem.laws
     ]
     mean = sum(own) / 3
@@ -199,8 +201,8 @@ def test_layers_whose_neurons_are_all_inactive_cost_nothing(biases: tuple[float,
     laws = [DiagonalGaussian(loc, torch.full_like(loc, 0.01))] * 2
     properties = Properties(Box.point(vector(1.0).unsqueeze(0)), vector(1.0)[None, None], vector(0.0)[None])
     rule = LinearRule.fedavg([1, 1])
-    assert certify_projected(laws, rule, network, properties).lower.item() > 0.99
-    assert certify_projected_directly(laws, rule, network, properties).lower.item() > 0.99
+    assert certify_projected(Problem(network, properties, tuple(laws), rule)).lower.item() > 0.99
+    assert certify_projected_directly(Problem(network, properties, tuple(laws), rule)).lower.item() > 0.99
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-160, 1e-100, 1.0, 1e100, 1e200])
@@ -209,8 +211,10 @@ def test_a_half_space_claims_no_more_than_its_probability_in_any_unit(size: floa
     law, network = DiagonalGaussian(vector(0.0, -1.0), vector(0.1, 0.1)), mlp(1, 1)
     C = vector(size, -size).view(2, 1, 1)
     properties = Properties(Box.point(torch.zeros(2, 1).double()), C, torch.zeros(2, 1).double())
-    local = certify_projected_locally([law], "fedavg", network, properties).lower.tolist()
-    direct = certify_projected_directly([law], LinearRule.fedavg([1]), network, properties)
+    local = certify_projected_locally(
+        Problem(network, properties, (law,), LinearRule.fedavg([1]))
+    ).lower.tolist()
+    direct = certify_projected_directly(Problem(network, properties, (law,), LinearRule.fedavg([1])))
     unsafe, safe = normal_cdf(arb(-10)), normal_cdf(arb(10))
     for lower in (local, direct.lower.tolist()):
         assert lower[0] <= unsafe
@@ -226,7 +230,7 @@ def test_rows_of_tiny_coefficients_do_not_make_an_upper_bound_too_small() -> Non
     law, network = DiagonalGaussian(vector(0.0, 0.13), vector(0.1, 0.1)), mlp(1, 1)
     C = vector(1.0, 1e-160).view(1, 2, 1)
     properties = Properties(Box.point(torch.zeros(1, 1).double()), C, torch.zeros(1, 2).double())
-    found = certify_projected_directly([law], LinearRule.fedavg([1]), network, properties)
+    found = certify_projected_directly(Problem(network, properties, (law,), LinearRule.fedavg([1])))
     truth = normal_cdf(arb(0.13) / arb(0.1))
     assert found.upper is not None
     assert found.lower.item() <= truth <= found.upper.item()

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from balls import precision
 from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from oracles import normal_cdf
 from problems import normal, uniform
 from scipy.special import wofz
 
+from fedcert.families.projected import inversion
 from fedcert.families.projected.inversion import ERROR, Row, _rectified, characteristic, lower_tail
 from fedcert.randomness import stream
 
@@ -18,10 +20,9 @@ NU = st.one_of(st.floats(-40, 40), st.floats(-3, 3), st.sampled_from([-40.0, 0.0
 
 
 @pytest.fixture(autouse=True)
-def precision():
-    saved, ctx.prec = ctx.prec, 4000
-    yield
-    ctx.prec = saved
+def many_digits():
+    with precision(4000):
+        yield
 
 
 def array(*values: float) -> np.ndarray:
@@ -288,3 +289,30 @@ def test_nothing_is_claimed_of_a_nan_in_a_neuron(name: str) -> None:
     spoiled[1] = math.nan
     with np.errstate(invalid="ignore"):
         assert lower_tail(replace(row, **{name: spoiled}), 100.0, 1.0) == 1.0
+
+
+@pytest.mark.parametrize("g", [-0.5, 0.2, 0.6, 1.5])
+@pytest.mark.parametrize("A", [-1.0, 0.8])
+def test_a_little_noise_takes_the_place_of_a_bias_that_is_fixed(g: float, A: float) -> None:
+    """Pr(g + A relu(0.4 + 0.7 Z) ≤ 0), from above by no more than what is added."""
+    row = Row(g, array(A), array(0.0), 0.0, 0.0, 0.0, array(0.4), array(0.7))
+
+    def true(constant: float) -> float:
+        if (A > 0) == (constant > 0):
+            return float(A < 0)
+        beyond = (-constant / A - 0.4) / 0.7
+        return math.erfc((beyond if A < 0 else -beyond) / math.sqrt(2)) / 2
+
+    assert true(g) - 1e-12 <= lower_tail(row, g, 1.0) <= true(g - 11 / 64) + 1e-6
+
+
+def test_the_reach_of_added_noise_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that is 0 half the time: added noise alone would hide half of that."""
+    row = Row(0.0, array(0.8), array(0.0), 0.0, 0.0, 0.0, array(0.0), array(0.7))
+    assert lower_tail(row, 0.3, 0.5) >= 0.5
+    monkeypatch.setattr(inversion, "ADDED_REACH", 0.0)
+    assert lower_tail(row, 0.3, 0.5) < 0.5
+
+
+def test_the_tail_of_added_noise_is_above_that_of_its_reach() -> None:
+    assert 0.5 * math.erfc(inversion.ADDED_REACH / math.sqrt(2)) < inversion.ADDED_TAIL < 3e-7

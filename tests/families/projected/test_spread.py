@@ -3,7 +3,8 @@ import math
 
 import pytest
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import exact
@@ -65,14 +66,11 @@ def surely_at_most(failures: Tensor, probability: float) -> bool:
 
 @given(st.floats(0, 40))
 def test_the_failure_probability_of_a_width_is_bounded_from_above(u: float) -> None:
-    saved, ctx.prec = ctx.prec, 300
-    try:
+    with precision(300):
         truth = (-(arb(u) ** 2) / 2).exp()
         found = concentration(vector(u)).upper.item()
         assert truth <= arb(found)
         assert u > 36 or arb(found) <= truth * (1 + 1e-10)
-    finally:
-        ctx.prec = saved
 
 
 @given(st.floats(1e-15, 0.5))
@@ -83,9 +81,8 @@ def test_the_width_of_a_failure_probability_gives_it_back(failure: float) -> Non
 
 
 def test_the_mean_of_an_absolute_normal_is_rounded_up() -> None:
-    saved, ctx.prec = ctx.prec, 300
-    assert (2 / arb.pi()).sqrt() <= arb(MEAN_OF_A_NORMAL)
-    ctx.prec = saved
+    with precision(300):
+        assert (2 / arb.pi()).sqrt() <= arb(MEAN_OF_A_NORMAL)
 
 
 @pytest.mark.parametrize("u", [0.3, 1.0, 2.0])

@@ -4,7 +4,8 @@ from itertools import pairwise, product
 
 import pytest
 import torch
-from flint import arb, ctx
+from balls import precision
+from flint import arb
 from oracles import normal_cdf
 from problems import uniform, vector
 from torch import Tensor
@@ -22,10 +23,9 @@ WAYS: dict[str, Projections] = {
 
 
 @pytest.fixture(autouse=True)
-def precision():
-    saved, ctx.prec = ctx.prec, 300
-    yield
-    ctx.prec = saved
+def many_digits():
+    with precision(300):
+        yield
 
 
 def exact_tail(g: float, deviations: Tensor) -> arb:

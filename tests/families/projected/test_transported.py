@@ -2,13 +2,14 @@
 
 from itertools import pairwise
 
-import jaxtyping
 import pytest
 import torch
 from federated_problems import Federated, make_federated
 from problems import vector
 
 from fedcert.certificate import Certificate, clopper_pearson
+from fedcert.errors import ShapeMismatch
+from fedcert.families.problem import Problem
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.tails import Cells, Limit, Product, Projections
 from fedcert.families.projected.transported import certify_projected
@@ -24,19 +25,22 @@ SURE = 1 - 1e-7
 def transported(
     problem: Federated, properties: Properties, projections: Projections | None = None, budget: int = 256
 ) -> float:
-    found = certify_projected(problem.laws, problem.rule, problem.network, properties, projections, budget)
+    found = certify_projected(
+        Problem(problem.network, properties, tuple(problem.laws), problem.rule), projections, budget
+    )
     assert (found.claim.kind, found.claim.events, found.upper) == ("transported", "projected", None)
     assert found.claim.rule == problem.rule.name
     return found.lower.item()
 
 
 def directly(problem: Federated, properties: Properties) -> Certificate:
-    return certify_projected_directly(problem.laws, problem.rule, problem.network, properties)
+    return certify_projected_directly(Problem(problem.network, properties, tuple(problem.laws), problem.rule))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mixtures", [0, 1])
 @pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.usefixtures("without_annotations")
 def test_a_bound_is_below_what_attacks_and_direct_upper_bounds_allow(depth: int, mixtures: int) -> None:
     for seed in range(3):
         problem = make_federated(
@@ -88,7 +92,9 @@ def test_the_order_of_the_clients_does_not_matter() -> None:
     problem = make_federated(6, (2, 5, 2), 0.01, 1e-3, 3)
     properties = problem.properties(problem.offsets(2.5))
     backwards = LinearRule.average(problem.rule.weights.flip(0), problem.rule.name)
-    found = certify_projected(problem.laws[::-1], backwards, problem.network, properties).lower.item()
+    found = certify_projected(
+        Problem(problem.network, properties, tuple(problem.laws[::-1]), backwards)
+    ).lower.item()
     assert found == pytest.approx(transported(problem, properties), abs=1e-9)
     assert found > 0.5
 
@@ -99,7 +105,7 @@ def test_a_mixture_of_equal_components_is_one_of_them() -> None:
     properties = problem.properties(problem.offsets(2.5))
     first = problem.laws[0].components[0]
     doubled = [GaussianMixture((first, first), vector(1.0, 2.0)), problem.laws[1]]
-    found = certify_projected(doubled, problem.rule, problem.network, properties).lower.item()
+    found = certify_projected(Problem(problem.network, properties, tuple(doubled), problem.rule)).lower.item()
     alone = transported(problem, properties)
     assert found <= alone
     assert found == pytest.approx(alone, abs=1e-9)
@@ -119,7 +125,7 @@ def test_an_offset_and_weights_of_both_signs_are_part_of_the_rule() -> None:
     properties = Properties(Box.point(vector(0.0).unsqueeze(0)), vector(1.0)[None, None], vector(0.0)[None])
     for offset, least, most in [(0.7, 0.99, 1.0), (-0.7, 0.0, 0.0)]:
         rule = LinearRule(vector(2.0, -1.0).unsqueeze(-1), vector(0.0, offset))
-        found = certify_projected(law, rule, mlp(1, 1), properties)
+        found = certify_projected(Problem(mlp(1, 1), properties, tuple(law), rule))
         assert least <= found.lower.item() <= most
         assert found.claim.rule == "linear"
 
@@ -130,7 +136,7 @@ def test_a_client_of_weight_zero_adds_no_noise() -> None:
     wild = DiagonalGaussian(problem.laws[0].loc, torch.full_like(problem.laws[0].loc, 1e6))
     weights = torch.cat([problem.rule.weights, torch.zeros(1, 1).double()])
     found = certify_projected(
-        [*problem.laws, wild], LinearRule(weights), problem.network, properties, Limit()
+        Problem(problem.network, properties, (*problem.laws, wild), LinearRule(weights)), Limit()
     ).lower.item()
     assert found == pytest.approx(transported(problem, properties, Limit()), abs=1e-3)
 
@@ -146,7 +152,9 @@ def test_many_properties_are_certified_in_parts(monkeypatch: pytest.MonkeyPatch)
     )
 
     def certified() -> list[float]:
-        return certify_projected(problem.laws, problem.rule, problem.network, many).lower.tolist()
+        return certify_projected(
+            Problem(problem.network, many, tuple(problem.laws), problem.rule)
+        ).lower.tolist()
 
     together = certified()
     monkeypatch.setattr("fedcert.families.projected.transported.PROPERTIES", 2)
@@ -158,12 +166,12 @@ def test_inputs_beyond_what_squares_can_hold_are_not_certified() -> None:
     law = DiagonalGaussian(vector(0.0, 1.0), vector(1.0, 1.0))
     properties = Properties(Box.point(vector(1e160)[None]), vector(1.0)[None, None], vector(1.0)[None])
     for certify in (certify_projected, certify_projected_directly):
-        found = certify([law, law], LinearRule.fedavg([1, 1]), mlp(1, 1), properties)
+        found = certify(Problem(mlp(1, 1), properties, (law, law), LinearRule.fedavg([1, 1])))
         assert found.lower.item() == 0.0
 
 
 def test_a_median_has_no_projections() -> None:
     problem = make_federated(1, (2, 3, 2), 0.01, clients=3)
     properties = problem.properties(problem.offsets(3.0))
-    with pytest.raises(jaxtyping.TypeCheckError, match="rule"):
-        certify_projected(problem.laws, TrimmedMean.median(3), problem.network, properties)  # type: ignore[arg-type]
+    with pytest.raises(ShapeMismatch, match="not linear"):
+        certify_projected(Problem(problem.network, properties, tuple(problem.laws), TrimmedMean.median(3)))

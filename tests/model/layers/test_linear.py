@@ -23,10 +23,21 @@ def test_a_description_has_two_widths_and_nothing_else(fields: dict) -> None:
         Linear.from_description(fields)
 
 
+def normed() -> nn.Linear:
+    """A linear layer with a parameter that it should not have."""
+    linear = nn.Linear(3, 2)
+    linear.register_parameter("gain", nn.Parameter(torch.ones(2)))
+    return linear
+
+
+def test_a_module_without_a_bias_is_the_same_layer() -> None:
+    assert Linear.from_module(nn.Linear(3, 2, bias=False), None) == Linear(3, 2)
+
+
 @pytest.mark.parametrize(
     ("module", "shape", "message"),
     [
-        (nn.Linear(3, 2, bias=False), None, "a weight and a bias"),
+        (normed(), None, "no other parameters"),
         (nn.Linear(3, 2), (2, 3), "needs a Flatten"),
     ],
 )

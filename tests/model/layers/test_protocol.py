@@ -6,7 +6,7 @@ from fuzz.balls import dot, relu
 from layer_contract import Exact, check_layer
 from torch import nn
 
-from fedcert.model.layers import Activation, Affine, Layer, Linear, ReLU
+from fedcert.model.layers import Activation, Affine, Layer, LeakyReLU, Linear, ReLU
 from fedcert.model.layers.registry import registered_layers
 from fedcert.randomness import stream
 
@@ -20,13 +20,19 @@ def exact_relu(parameters: list, x: list[arb]) -> list[arb]:
     return [relu(a) for a in x]
 
 
+def exact_leaky(slope: float) -> Exact:
+    return lambda parameters, x: [a if a > 0 else arb(slope) * a for a in x]
+
+
 CASES: list[tuple[Layer, Exact, nn.Module]] = [
     (Linear(3, 2), exact_linear, nn.Linear(3, 2)),
     (Linear(1, 4), exact_linear, nn.Linear(1, 4)),
     (ReLU(), exact_relu, nn.ReLU()),
     (ReLU(), exact_relu, nn.ReLU(inplace=False)),
+    (LeakyReLU(0.01), exact_leaky(0.01), nn.LeakyReLU()),
+    (LeakyReLU(1 / 3), exact_leaky(1 / 3), nn.LeakyReLU(1 / 3)),
 ]
-AFFINE, ACTIVATIONS = {Linear}, {ReLU}
+AFFINE, ACTIVATIONS = {Linear}, {LeakyReLU, ReLU}
 
 
 @pytest.mark.slow

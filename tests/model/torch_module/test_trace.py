@@ -1,0 +1,131 @@
+"""A forward is read as the chain that it is, and anything else is refused by its name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fedcert.errors import UnsupportedLayer
+from fedcert.model.from_torch import from_torch
+from fedcert.model.network import mlp
+from fedcert.model.torch_module.trace import steps_of
+
+
+class Own(nn.Module):
+    """Two layers, and a forward that a test gives."""
+
+    def __init__(self, forward: Callable[[Any, Any], Any]) -> None:
+        super().__init__()
+        self.fc1, self.fc2, self.act, self.drop = nn.Linear(4, 3), nn.Linear(3, 2), nn.ReLU(), nn.Dropout()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.calculate = (forward,)  # in a tuple, so that it is no method
+
+    def forward(self, x: Tensor, extra: float = 1.0) -> Any:
+        return self.calculate[0](self, x)
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda m, x: m.fc2(m.act(m.fc1(x))),
+        lambda m, x: m.fc2(functional.relu(m.fc1(x), inplace=True)),
+        lambda m, x: m.fc2(torch.relu(m.fc1(x.flatten(1)))),
+        lambda m, x: m.fc2(m.fc1(torch.flatten(x, 1)).relu()),
+        lambda m, x: m.fc2(m.drop(m.act(m.fc1(x.view(x.size(0), -1))))),
+        lambda m, x: m.fc2(m.act(m.fc1(x.view((x.shape[0], -1))))),
+        lambda m, x: m.fc2(m.act(m.fc1(x.reshape(-1, 4)))),
+        lambda m, x: m.fc2(m.act(m.fc1(x)).view(-1, 3)),
+        lambda m, x: m.fc2(functional.dropout(m.act(m.fc1(x)), 0.3, m.training)),
+        lambda m, x: m.fc2(m.drop(m.act(m.fc1(x)))) if not m.training else m.fc1(x),
+    ],
+)
+def test_a_forward_that_is_a_chain_is_read(forward: Callable[[Any, Any], Any]) -> None:
+    assert from_torch(Own(forward).eval()) == mlp(4, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("forward", "words"),
+    [
+        (lambda m, x: m.fc2(torch.tanh(m.fc1(x))), "torch.tanh.*supported are the functions relu"),
+        (lambda m, x: m.fc2(m.fc1(x).sigmoid()), "torch.Tensor.sigmoid"),
+        (lambda m, x: m.fc2(m.act(m.fc1(x))) * 2, "_operator.mul"),
+        (lambda m, x: m.fc2(m.act(m.fc1(x)) * m.scale), r"no chain .*the parameter module\.scale"),
+        (lambda m, x: m.act(m.fc1(x)) + m.fc1(x), "no chain of modules"),
+        (lambda m, x: (m.fc2(m.act(m.fc1(x))), x), "returns something else"),
+        (lambda m, x: [m.fc2(m.act(m.fc1(x))), m.fc2(x)][0], "no chain of modules at module_fc2"),
+        (lambda m, x: [m.fc2(m.act(m.fc1(x))), x.add_(1.0)][0], "no chain of modules at add_"),
+        (lambda m, x: m.fc2(m.act(m.fc1(x))) if x.sum() > 0 else m.fc1(x), "cannot be traced.*chain="),
+        (lambda m, x: m.fc2(m.act(m.fc1(x))).view(-1, 4), "2 values as rows of 4"),
+        (lambda m, x: m.fc2(m.act(m.fc1(x.view(-1, 2, 2)))), r"a view of shape \(-1, 2, 2\)"),
+        (lambda m, x: m.fc2(m.act(m.fc1(x.flatten()))), "Flatten of all axes but the first"),
+        (lambda m, x: m.fc2(m.fc1(x).relu(2, 3)), "Tensor.relu with arguments unknown here"),
+        (lambda m, x: m.fc2(functional.linear(m.fc1(x), m.fc2.weight.T)), "no chain of modules"),
+        (lambda m, x: m.fc2(functional.dropout(m.fc1(x))), "training mode"),
+    ],
+)
+def test_a_forward_that_is_none_is_refused_where_it_goes_astray(
+    forward: Callable[[Any, Any], Any], words: str
+) -> None:
+    with pytest.raises(UnsupportedLayer, match=words):
+        from_torch(Own(forward).eval())
+
+
+def test_a_chain_may_be_described() -> None:
+    def branching(m: Any, x: Tensor) -> Any:
+        return (m.fc2(torch.relu(m.fc1(x))), x) if x.dim() == 2 else None
+
+    module = Own(branching)
+    with pytest.raises(UnsupportedLayer, match="cannot be traced"):
+        from_torch(module)
+    steps = steps_of(module, ["fc1", nn.ReLU(), "fc2"])
+    assert [step.name.split(".")[-1] for step in steps] == ["fc1", "0", "fc2"]
+    assert from_torch(module, chain=["fc1", nn.ReLU(), "fc2"]) == mlp(4, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("chain", "words"),
+    [
+        (["fc1", nn.ReLU(), "fc3"], "no submodule 'fc3'; there are fc1, fc2"),
+        (["fc1", nn.ReLU(), nn.Linear(3, 2)], "given by its name"),
+        (["fc1", nn.LeakyReLU(0.1), "fc2"], "LeakyReLU|something else"),
+        (["fc1", "fc2"], "something else.*correct the chain"),
+        (["fc1"], "outputs of shape.*correct the chain"),
+    ],
+)
+def test_a_description_that_is_wrong_is_refused(chain: Any, words: str) -> None:
+    with pytest.raises(UnsupportedLayer, match=words):
+        from_torch(Own(lambda m, x: m.fc2(m.act(m.fc1(x)))), chain=chain)
+
+
+def test_functions_keep_their_settings() -> None:
+    module = Own(lambda m, x: functional.leaky_relu(m.fc1(functional.dropout(x, training=False)), 0.2))
+    first, _, last = steps_of(module)
+    assert not first.module.training
+    assert isinstance(last.module, nn.LeakyReLU)
+    assert last.module.negative_slope == 0.2
+
+
+def test_submodules_without_a_forward_can_be_described() -> None:
+    parts = nn.ModuleDict({"out": nn.Linear(3, 2), "in": nn.Sequential(nn.Linear(4, 3), nn.ReLU())})
+    assert from_torch(parts, chain=["in", "out"]) == mlp(4, 3, 2)
+    with pytest.raises(UnsupportedLayer, match="ModuleDict"):
+        from_torch(parts)
+
+
+def test_hooks_on_all_modules_are_refused() -> None:
+    handle = nn.modules.module.register_module_forward_hook(lambda module, inputs, output: -output)
+    try:
+        with pytest.raises(UnsupportedLayer, match="without hooks"):
+            from_torch(nn.Sequential(nn.Linear(2, 2)))
+    finally:
+        handle.remove()
+
+
+def test_a_hook_on_the_module_itself_is_refused() -> None:
+    module = nn.Sequential(nn.Linear(2, 2))
+    module.register_forward_pre_hook(lambda own, inputs: None)
+    with pytest.raises(UnsupportedLayer, match=r"\(the module itself\).*without hooks"):
+        from_torch(module)
