@@ -3,10 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run reproduce check test lint types pytest format bench clean
+.PHONY: run reproduce check test test-integrations lint types pytest format bench clean
 
 run: .venv/installed
-	$(BIN)/fedcert run --out runs/digits --overwrite
+	$(BIN)/fedcert run --out runs/digits --overwrite --check
 
 # The paper's whole evaluation, and ours; killed, it resumes. FEDCERT_DATA: the folder of the IDX files, if here.
 reproduce: .venv/installed
@@ -16,6 +16,10 @@ check: lint types
 	$(BIN)/pytest -q -n 2 --dist worksteal -m 'not slow'
 
 test: lint types pytest
+
+# The readers against the libraries themselves: a library that is missing is a failure here.
+test-integrations: .venv/integrations
+	FEDCERT_INTEGRATIONS=1 $(BIN)/pytest -q -n 2 tests/adapters tests/examples/integrations
 
 lint: .venv/installed
 	$(BIN)/ruff format --check .
@@ -38,6 +42,11 @@ bench: .venv/installed
 .venv/installed: pyproject.toml checker/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ./checker -e '.[dev]'
+	touch $@
+
+.venv/integrations: .venv/installed requirements/integrations-no-deps.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[integrations]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements/integrations-no-deps.txt
 	touch $@
 
 clean:
