@@ -108,10 +108,12 @@ def lower_tail(row: Row, centre: float, spread: float) -> float:
 def _noisy(row: Row, spread: float) -> Row:
     """The row itself; if it has no bias noise, Y + ς Z* − κ√(r_b² + ς²), which is less than with κς.
 
-    A row without neurons stays as it is: only the later layers are random, and lines bound them better.
+    A row without neurons stays as it is: only the later layers are random, and lines bound them better. So
+    does one whose noise is NaN, of which nothing is claimed.
     """
     noise = ADDED_NOISE * spread
-    if row.bias_noise >= min(NO_NOISE, noise) or not row.coefficient.any():
+    fixed = row.bias_noise < min(NO_NOISE, noise)
+    if not fixed or not row.coefficient.any():
         return row
     reach = math.nextafter(ADDED_REACH * noise, math.inf)
     return replace(row, constant=math.nextafter(row.constant - reach, -math.inf), bias_noise=noise)
