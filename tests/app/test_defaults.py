@@ -7,7 +7,7 @@ import pytest
 from terminal import exit_code
 
 from fedcert.app import cli
-from fedcert.app.config import RunConfig
+from fedcert.app.config import TRAINERS, RunConfig
 from fedcert.app.defaults import as_typed, defaults_in, settings
 
 DEPENDENT = ["properties", "hidden", "weights", "epsilon"]  # on the data set
@@ -65,7 +65,7 @@ def test_the_source_is_read_as_python_reads_it() -> None:
     plain = {name: value for name, value in settings().items() if name != "model_config"}
     for name, value in plain.items():
         assert RunConfig.model_fields[name].default == value
-    assert plain.keys() >= RunConfig.model_fields.keys() - {"training"}
+    assert plain.keys() >= RunConfig.model_fields.keys() - TRAINERS.keys()
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,12 @@ TRAINING_SETTINGS = {
     "seed",
 }
 """Settings that determine the clients' posteriors."""
+UNREAD_SETTINGS = {
+    "bbb": frozenset({"laplace", "members"}),
+    "laplace": frozenset({"training", "members"}),
+    "ensemble": frozenset({"training"}),
+}
+"""Settings that a run with this kind of posterior does not read."""
 
 
 def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None = None) -> RunConfig:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from fedcert.app.config import UNREAD_SETTINGS
 from fedcert.app.report.measures import Measure
 from fedcert.app.report.runs import IMMATERIAL, FinishedRun
 from fedcert.app.report.table import Column, Table, Value
@@ -51,8 +52,9 @@ def pair(run: FinishedRun) -> tuple[str, str]:
 def flat_settings(run: FinishedRun) -> dict[str, Any]:
     """All settings that may matter; nested settings are listed under their own names."""
     flat: dict[str, Any] = {}
+    unread = UNREAD_SETTINGS[run.config["posterior"]]
     for name, value in run.config.items():
-        if name not in IMMATERIAL:
+        if name not in IMMATERIAL | unread:
             flat |= value if isinstance(value, dict) else {name: value}
     if len(flat["epsilon"]) == 1:
         (flat["epsilon"],) = flat["epsilon"]  # a number, which may be swept over
