@@ -59,7 +59,7 @@ def test_a_mixture_is_what_a_message_states() -> None:
         ({"law.weights": np.ones((2, 1))}, "law.weights"),
         ({"law.loc": np.zeros((2, 2))}, "law.loc"),
         ({"law.loc": np.zeros(3)}, "law.loc"),
-        ({"law.scale": np.array([[1.0] * 3, [1.0, -1.0, 1.0]])}, "not positive"),
+        ({"law.scale": np.array([[1.0] * 3, [1.0, -1.0, 1.0]])}, "a scale is negative"),
         ({"law.scale": np.ones((1, 3))}, "law.scale"),
     ],
 )

@@ -9,9 +9,6 @@ from saved import make_federation, make_rules
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.errors import FedcertError, InvalidCertificate, ShapeMismatch, UnsupportedLayer
-from fedcert.families.mean_box.certify import certify_boxes
-from fedcert.families.mean_box.events import MeanBox
-from fedcert.laws import GaussianMixture
 from fedcert.model.network import Network
 from fedcert.wire.certificate_file import load_certificate, save_certificate
 from fedcert.wire.container import read_container, write_container
@@ -47,14 +44,10 @@ def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
     assert [path.name for path in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.slow
-def test_a_mixture_has_no_witness_and_cannot_be_saved(tmp_path: Path) -> None:
-    mixture = GaussianMixture(tuple(FEDERATION.laws[:2]), torch.ones(2, dtype=torch.float64))
-    laws = [mixture, *FEDERATION.laws[1:]]
-    certificate = certify_boxes(laws, RULES["fedavg"], FEDERATION.safe, MeanBox(), budget=1)
-    assert certificate.witness is None
-    with pytest.raises(InvalidCertificate, match="mixtures"):
-        FEDERATION.save(tmp_path, certificate, RULES["fedavg"])
+def test_a_certificate_without_a_witness_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(InvalidCertificate, match="without a witness cannot be saved"):
+        FEDERATION.save(tmp_path, replace(CERTIFICATE, witness=None), RULES["linear"])
+    assert not list(tmp_path.rglob("*transported*"))
 
 
 class Softmax:

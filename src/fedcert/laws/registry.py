@@ -58,8 +58,7 @@ def register_law(law: LawType) -> None:
         law: the class.
 
     Examples:
-        >>> for _law in (DiagonalGaussian, GaussianMixture):
-    register_law(_law)
+        >>> register_law(DiagonalGaussian)
         Traceback (most recent call last):
             ...
         fedcert.errors.InvalidLaw: a law named diagonal-gaussian is known already
