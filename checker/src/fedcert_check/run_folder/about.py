@@ -50,10 +50,13 @@ def compare_inputs(stated: Stated, evidence: Evidence) -> Iterator[Finding]:
         stated: what result.json says.
         evidence: the certificates.
     """
+    first: tuple[str, Subject] | None = None
     for name, source in evidence.sources():
         subject = source.subject
         if subject is None:
             continue  # which the row that names it is refused for
+        first = first or (name, subject)
+        yield from _compare_regions(name, subject, *first)
         said, named = stated.inputs, subject.features
         pairs = {
             "inputs.digest": (said.digest, subject.digest),
@@ -69,6 +72,14 @@ def compare_inputs(stated: Stated, evidence: Evidence) -> Iterator[Finding]:
             if claimed != proven:
                 yield Finding(RESULT, place, f"{quoted(claimed)}, but {quoted(proven)}", name)
         yield from _compare_choice(name, subject)
+
+
+def _compare_regions(name: str, subject: Subject, other_name: str, other: Subject) -> Iterator[Finding]:
+    """What regions are made of beside inputs and radius is the same everywhere: bounds are put together."""
+    if subject.domain != other.domain:
+        yield Finding(name, "subject.domain", f"{subject.domain}, but {other.domain}", other_name)
+    if not _equal(subject.weights, other.weights):
+        yield Finding(name, "subject.weights", f"other errors of measurement than in {other_name}")
 
 
 def _compare_choice(name: str, subject: Subject) -> Iterator[Finding]:
@@ -141,5 +152,5 @@ def _same(one: Rule, other: Rule) -> bool:
 
 
 def _equal(one: Array | None, other: Array | None) -> bool:
-    """Whether two offsets are the same; None is the same as nothing but None."""
+    """Whether two arrays are the same; None is the same as nothing but None."""
     return one is other if one is None or other is None else np.array_equal(one, other)
