@@ -7,7 +7,7 @@ import torch
 
 from fedcert.app.clients import choose_examples, form, train_clients
 from fedcert.app.config import RunConfig
-from fedcert.app.run import pose
+from fedcert.app.posing import pose
 from fedcert.certificate import Estimate
 from fedcert.federation.estimates import attack_survival
 from fedcert.laws import DiagonalGaussian

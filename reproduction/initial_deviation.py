@@ -14,7 +14,7 @@ import torch
 from fedcert.app.accuracy import accuracy_of
 from fedcert.app.clients import Examples, choose_examples, form, train_clients
 from fedcert.app.config import RunConfig, make_config
-from fedcert.app.run import make_rules
+from fedcert.app.posing import make_rules
 from reproduction.paper import GROUPS, Group, table2
 
 RHOS = (-5.0, -4.0, -3.0, -2.0)

@@ -59,6 +59,7 @@ def result(refused: dict[str, str] | None = None, **config: Any) -> RunResult:
         config=settings,
         accuracy={"fedavg": 0.8125, "pog": 0.75},
         inputs=inputs,
+        subject=inputs.properties_within(settings.epsilon[0], 0.0, 10).subject,
         accuracy_on_inputs=0.5,
         accuracy_by_client=[],
         proven=[one for epsilon in settings.epsilon for one in proven(inputs, epsilon)],
@@ -127,7 +128,7 @@ def chosen_inputs(seed: int = 0) -> Inputs:
 
 def proven(inputs: Inputs, epsilon: float) -> Iterator[Proven]:
     """The certificates at one radius; larger radii have smaller bounds."""
-    properties = inputs.robust_within(epsilon, 0.0, 10)
+    properties = inputs.properties_within(epsilon, 0.0, 10)
     for names, bounds in BOUNDS.items():
         claim = Claim(*names)  # type: ignore[arg-type]
         lower, upper = (

@@ -27,13 +27,13 @@ from fedcert.rules import LinearRule
 from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.confidence_file import save_confidence
 from fedcert.wire.message import Message
+from fedcert.wire.subject import as_checked
 from fedcert_check.balls import mean_down, median_down
 from fedcert_check.conclusions import Bounds, Conclusion, Sampled, conclude
 from fedcert_check.files import read
 from fedcert_check.percent import percent_down, percent_up
 from fedcert_check.run_folder.page import page_digest
 from fedcert_check.run_folder.table import COLUMNS
-from fedcert_check.subject import inputs_digest
 
 RADII = (0.001, 0.01)
 THRESHOLD = 0.5
@@ -211,7 +211,7 @@ def _result(run: SmallRun, folder: Path) -> dict[str, Any]:
         "accuracy": 0.9,
         "accuracy_by_rule": {"fedavg": 0.9},
         "inputs": {"dataset": "digits", "chosen": "first", "count": INPUTS, "available": 90, "seed": None,
-                   "digest": inputs_digest(subject.inputs.numpy(), subject.labels.numpy()), "accuracy": 1.0},
+                   "digest": as_checked(subject).digest, "accuracy": 1.0},
         "norm": "linf",
         **rows,
         "confidence": [_confidence_row(own) for own in run.drawn],

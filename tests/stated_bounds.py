@@ -23,6 +23,12 @@ class Inputs:
     common_radius: float | None = 0.001
     margin: float = 0.0
     domain: tuple[float, float] = (0.0, 1.0)
+    labelled: bool = True
+    boxed: bool = False
+
+    @property
+    def noun(self) -> str:
+        return "inputs"
 
     def __len__(self) -> int:
         return self.count

@@ -31,10 +31,14 @@ _HOME = {
     "certify": "api.certify",
     "certify_classification": "api.certify",
     "client": "federation.client",
+    "from_onnx": "adapters.onnx",
     "from_state_dicts": "adapters.state_dicts",
+    "from_toml": "model.from_toml",
     "from_torch": "model.from_torch",
+    "from_vnnlib": "adapters.vnnlib",
     "linf_robustness": "model.properties",
     "mlp": "model.network",
+    "on_boxes": "model.regions",
     "register_family": "families.registry",
     "register_law": "laws.registry",
     "register_layer": "model.layers.registry",
@@ -46,8 +50,10 @@ _HOME = {
 __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
+    from fedcert.adapters.onnx import from_onnx as from_onnx
     from fedcert.adapters.posterior import Posterior as Posterior
     from fedcert.adapters.state_dicts import from_state_dicts as from_state_dicts
+    from fedcert.adapters.vnnlib import from_vnnlib as from_vnnlib
     from fedcert.api.certify import certify as certify
     from fedcert.api.certify import certify_classification as certify_classification
     from fedcert.api.result import Certification as Certification
@@ -65,12 +71,14 @@ if TYPE_CHECKING:
     from fedcert.laws import Law as Law
     from fedcert.laws.registry import register_law as register_law
     from fedcert.model.features import Feature as Feature
+    from fedcert.model.from_toml import from_toml as from_toml
     from fedcert.model.from_torch import from_torch as from_torch
     from fedcert.model.layers.registry import register_layer as register_layer
     from fedcert.model.network import Network as Network
     from fedcert.model.network import mlp as mlp
     from fedcert.model.properties import Properties as Properties
     from fedcert.model.properties import linf_robustness as linf_robustness
+    from fedcert.model.regions import on_boxes as on_boxes
     from fedcert.numerics.box import Box as Box
     from fedcert.randomness import stream as stream
     from fedcert.rules import LinearRule as LinearRule

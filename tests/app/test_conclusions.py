@@ -25,7 +25,7 @@ def proven(
 ) -> Proven:
     bounds = [None if own is None else torch.tensor(own, dtype=torch.float64) for own in (lower, upper)]
     certificate = Certificate(Claim(kind, rule, "projected"), *bounds)  # type: ignore[arg-type]
-    return Proven(certificate, INPUTS.robust_within(epsilon, margin, 10), epsilon, margin, "file", 1.0)
+    return Proven(certificate, INPUTS.properties_within(epsilon, margin, 10), epsilon, margin, "file", 1.0)
 
 
 def about(proofs: Sequence[Proven], at_margins: Sequence[Proven] = ()) -> RunResult:

@@ -175,6 +175,7 @@ def test_lists_and_scales_may_be_given_as_text(key: str, text: str, value: objec
 
 BAD_VALUES: dict[str, list[Any]] = {
     "dataset": ["cifar", "", 3],
+    "given": [5, {"file": "x.npz"}, {"layers": []}],
     "table": [5, {"data": "x.csv", "target": "y"}, {"data": "x.csv", "target": "y", "site": "z"}],
     "train_examples": [0, -1, 1.5],
     "test_examples": [0],

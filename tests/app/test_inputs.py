@@ -117,7 +117,7 @@ def test_properties_are_balls_around_the_inputs_and_know_where_they_come_from() 
     inputs = choose(properties=3)
     each = torch.tensor([0.0, 0.05, 0.25]).double()
     for radius in (0.125, each):
-        asked = inputs.robust_within(radius, 0.5, 2)
+        asked = inputs.properties_within(radius, 0.5, 2)
         assert asked.subject is not None
         assert torch.equal(asked.subject.inputs, X[:3])
         assert asked.subject.labels.tolist() == LABEL[:3].tolist()

@@ -53,7 +53,7 @@ def proofs(once: Once = afresh, rule: str = "fedavg", **settings: Any) -> Proofs
     config, messages = RunConfig(rule=rule, **SETTINGS | settings), clients()
     context = RuleContext([message.law for message in messages], None)
     rules = {name: build_rule(name, context) for name in dict.fromkeys((rule, *config.compare))}
-    ask = partial(INPUTS.robust_within, margin=config.margin, classes=2)
+    ask = partial(INPUTS.properties_within, margin=config.margin, classes=2)
     files = CertificateFiles(NETWORK, rules, messages)
     return Proofs(config, deployed_by(messages, rules, NETWORK, ask(0.5)), ask, files, once, silent)
 

@@ -74,8 +74,8 @@ def test_a_refused_client_has_no_share_in_the_rule_and_is_named_in_the_result(
     kept = server.accepted.messages
     rule = LinearRule.fedavg([message.examples for message in kept])
     mean = rule([message.law.loc for message in kept])
-    predicted = server.network(mean, server.examples.test.x).argmax(-1)
-    expected = (predicted == server.examples.test.label).double().mean().item()
+    predicted = server.network(mean, server.inputs.test.x).argmax(-1)
+    expected = (predicted == server.inputs.test.label).double().mean().item()
     assert summary["accuracy_by_rule"]["fedavg"] == expected
 
 

@@ -22,7 +22,7 @@ from fedcert.confidence import ConfidenceBound
 from fedcert.federation.radius import CertifiedRadii
 from fedcert.wire.certificate_file import load_certificate
 from fedcert_check.confidence.files import read as read_confidence
-from fedcert_check.subject import inputs_digest
+from fedcert_check.digest import digest
 
 CONFIG = small_config(
     events=("projected",),
@@ -92,8 +92,8 @@ def test_result_json_says_what_the_certificates_say(folder: Path) -> None:
             assert subject.origin.chosen == content["inputs"]["chosen"] == "random"
             assert subject.origin.available == content["inputs"]["available"] == 80
             assert subject.origin.seed == content["inputs"]["seed"] == 3
-            digest = inputs_digest(subject.inputs.numpy(), subject.labels.numpy())
-            assert digest == content["inputs"]["digest"]
+            named = digest({}, {"inputs": subject.inputs.numpy(), "labels": subject.labels.numpy()})
+            assert named == content["inputs"]["digest"]
     (row,) = content["radii"]
     saved = load_certificate(folder / "certificates" / row["certificate"])
     assert saved.properties.subject is not None

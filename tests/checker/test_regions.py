@@ -33,6 +33,6 @@ def test_a_ball_reaches_at_least_the_product_and_nowhere_if_that_is_nothing(
 
 def test_without_limits_nothing_is_cut() -> None:
     asked = Properties(np.array([[-3.0]]), np.array([[5.0]]), np.ones((1, 1, 2)), np.zeros((1, 1)))
-    require_regions(asked, np.array([[1.0]]), np.array([[4.0]]), None)
+    require_regions(asked, (np.array([[1.0]]), np.array([[1.0]])), np.array([[4.0]]), None)
     with pytest.raises(InvalidCertificate, match="does not contain"):
-        require_regions(asked, np.array([[1.0]]), np.array([[np.inf]]), None)
+        require_regions(asked, (np.array([[1.0]]), np.array([[1.0]])), np.array([[np.inf]]), None)

@@ -9,11 +9,14 @@ import pytest
 
 from fedcert.model.features import Feature
 from fedcert.model.properties import linf_robustness
+from fedcert.model.regions import on_boxes
 from fedcert.model.robustness import Origin
 from fedcert.wire.subject import describe_subject, subject_tensors
+from fedcert_check.digest import digest
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.properties import Properties
-from fedcert_check.subject import Subject, inputs_digest, read_subject
+from fedcert_check.subject import Subject
+from fedcert_check.subject_file import read_subject
 
 X = [[0.5, 0.25, 0.0], [0.1, 0.9, 1.0]]
 LABELS = [2, 0]
@@ -39,7 +42,7 @@ def read(entry: Any, arrays: dict[str, np.ndarray], properties: Properties) -> S
 
 def test_what_is_written_is_read_and_said_in_words() -> None:
     subject = read(*made(origin=Origin("mnist", "first", available=10_000)))
-    named = inputs_digest(np.array(X), np.array(LABELS))[:12]
+    named = digest({}, {"inputs": np.array(X), "labels": np.array(LABELS)})[:12]
     assert subject.describe() == (
         "the label wins on the whole ℓ∞ ball of radius 0.125 within [0, 1] around 2 inputs"
         f" (the first 2 of 10,000 of mnist, as they come, digest {named})"
@@ -222,3 +225,78 @@ def test_weights_and_their_norm_come_together() -> None:
 def test_features_need_not_be_named() -> None:
     entry, arrays, properties = weighted()
     assert "(x0 ± 0.5, x1 ± 0.25; all else" in read(entry | {"features": None}, arrays, properties).describe()
+
+
+def on(
+    labels: bool, boxes: bool, epsilon: float = 0.0
+) -> tuple[dict[str, Any], dict[str, np.ndarray], Properties]:
+    """The entry, the tensors and the properties of two boxes or inputs, with labels or constraints."""
+    asks: dict[str, Any] = (
+        {"label": LABELS, "classes": 3} if labels else {"C": [[1.0, 0.0, -2.0]], "d": [0.5]}
+    )
+    asked = on_boxes(X, (np.array(X) + 0.25) if boxes else None, epsilon=epsilon, **asks)
+    assert asked.subject is not None
+    arrays = {name: tensor.numpy() for name, tensor in subject_tensors(asked.subject).items()}
+    regions = asked.regions
+    checked = Properties(regions.lower.numpy(), regions.upper.numpy(), asked.C.numpy(), asked.d.numpy())
+    return describe_subject(asked.subject), arrays, checked
+
+
+@pytest.mark.parametrize(
+    ("labels", "boxes", "epsilon", "words"),
+    [
+        (
+            True,
+            True,
+            0.0,
+            "the label wins on the whole stated box of each of 2 boxes (of own-inputs, as given",
+        ),
+        (True, True, 0.5, "on the whole stated box, widened by 0.5 on every side, of each of 2 boxes"),
+        (
+            False,
+            True,
+            0.0,
+            "the constraints C f(x) + d ≥ 0 of each of 2 properties hold on the whole stated box (",
+        ),
+        (False, False, 0.5, "2 properties hold on the whole ℓ∞ ball of radius 0.5 around its input ("),
+    ],
+)
+def test_boxes_and_constraints_are_named_for_what_they_are(
+    labels: bool, boxes: bool, epsilon: float, words: str
+) -> None:
+    subject = read(*on(labels, boxes, epsilon))
+    assert words in subject.describe()
+    assert (subject.labelled, subject.boxed) == (labels, boxes)
+
+
+def test_a_box_that_is_larger_than_its_region_is_refused() -> None:
+    entry, arrays, properties = on(labels=False, boxes=True)
+    arrays["subject.upper"] = arrays["subject.upper"] + 1e-9
+    with pytest.raises(InvalidCertificate, match="does not contain"):
+        read(entry, arrays, properties)
+    arrays["subject.upper"] = arrays["subject.upper"] - 2e-9
+    with pytest.raises(InvalidCertificate, match="larger than"):
+        read(entry, arrays, properties)
+    arrays["subject.upper"] = arrays["subject.inputs"] - 1
+    with pytest.raises(InvalidCertificate, match="upper end is below"):
+        read(entry, arrays, properties)
+
+
+def test_constraints_are_not_labels_and_labels_no_constraints() -> None:
+    entry, arrays, properties = on(labels=False, boxes=True)
+    with pytest.raises(InvalidCertificate, match="labels of the norm box"):
+        read(entry | {"type": "robustness"}, arrays, properties)
+    with pytest.raises(InvalidCertificate, match="do not say that label"):
+        read(entry | {"type": "robustness"}, arrays | {"subject.labels": np.array(LABELS)}, properties)
+    with pytest.raises(InvalidCertificate, match="without labels"):
+        read(entry | {"margin": 1.0}, arrays, properties)
+    with pytest.raises(InvalidCertificate, match="upper of the norm linf"):
+        read(entry | {"norm": "linf"}, arrays, properties)
+    with pytest.raises(InvalidCertificate, match="a subject of type"):
+        read(entry | {"type": "accuracy"}, arrays, properties)
+
+
+def test_other_constraints_have_another_digest() -> None:
+    entry, arrays, properties = on(labels=False, boxes=True)
+    changed = replace(properties, d=properties.d - 1)
+    assert read(entry, arrays, properties).digest != read(entry, arrays, changed).digest

@@ -14,7 +14,8 @@ from fedcert_check.laws import LAWS
 from fedcert_check.layers import Network
 from fedcert_check.properties import Properties
 from fedcert_check.rules import read_rule, require_name
-from fedcert_check.subject import PREFIX, TENSORS, read_subject
+from fedcert_check.subject import PREFIX, TENSORS
+from fedcert_check.subject_file import read_subject
 from fedcert_check.validation import Array, plain_name, quoted, require, require_fields, shaped
 
 KINDS = ("local", "transported", "direct")

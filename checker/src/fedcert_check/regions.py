@@ -7,25 +7,27 @@ from fedcert_check.validation import Array, require
 
 
 def require_regions(
-    properties: Properties, inputs: Array, reach: Array, domain: tuple[float, float] | None
+    properties: Properties, boxes: tuple[Array, Array], reach: Array, domain: tuple[float, float] | None
 ) -> None:
-    """Every region is {x' in the domain: |x'_j − x_j| ≤ reach_j} in real numbers, its ends rounded outward.
+    """Every region is {x' in the domain: ℓ_j − reach_j ≤ x'_j ≤ u_j + reach_j} in real numbers.
 
-    Lower bounds need a region that contains the ball, upper bounds one that is no larger.
+    Its ends are rounded outward. A ball around an input x is ℓ = u = x. Lower bounds need a region that
+    contains the ball, upper bounds one that is no larger.
 
     Args:
         properties: whose regions are held against the balls.
-        inputs: x, of shape (P, p).
+        boxes: ℓ and u, each of shape (P, p).
         reach: of shape (P, p) or (P, 1).
         domain: to which balls are cut; None for no limits.
     """
     low, high = (-np.inf, np.inf) if domain is None else domain
-    below = (properties.lower <= low) | at_most(properties.lower, inputs, -reach)
-    above = (properties.upper >= high) | at_most(-properties.upper, -inputs, -reach)
+    least, most = boxes
+    below = (properties.lower <= low) | at_most(properties.lower, least, -reach)
+    above = (properties.upper >= high) | at_most(-properties.upper, -most, -reach)
     for p in np.flatnonzero(~(below & above).all(1))[:1]:
         require(False, f"the region of property {p} does not contain the ball that the subject names")
-    tight = _within(-properties.lower, -np.maximum(inputs - reach, low))
-    tight &= _within(properties.upper, np.minimum(inputs + reach, high))
+    tight = _within(-properties.lower, -np.maximum(least - reach, low))
+    tight &= _within(properties.upper, np.minimum(most + reach, high))
     for p in np.flatnonzero(~tight.all(1))[:1]:
         require(False, f"the region of property {p} is larger than the ball that the subject names")
 

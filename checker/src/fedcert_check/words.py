@@ -72,10 +72,12 @@ def _probability(document: Document, mean: tuple[float, float | None]) -> str:
         reached = document.lower[subject.radius > 0]
         least = percent_down(float(reached.min())) if reached.size else percent_down(0.0)
         return (
-            f"with probability at least {least} for each of the {reached.size:,} inputs with a radius above 0"
+            f"with probability at least {least} for each of the {reached.size:,} {subject.noun} with a radius"
+            " above 0"
         )
     below, above = mean
-    over = f"mean{'' if above is None else 's'} over {count:,} {'inputs' if subject else 'properties'}"
+    noun = subject.noun if subject else "properties"
+    over = f"mean{'' if above is None else 's'} over {count:,} {noun}"
     most = "" if above is None else f" and at most {percent_up(above)}"
     return f"with probability at least {percent_down(below)}{most} ({over})"
 

@@ -18,6 +18,8 @@ from fedcert.numerics.enclosure import Enclosure
 from fedcert.wire import atomic
 from fedcert.wire.certificate_file import certificate_file, save_certificate
 from fedcert.wire.message import Message
+from fedcert.wire.subject import as_checked
+from fedcert_check.conclusions.words import singular
 from fedcert_check.percent import percent_down, percent_up
 
 if TYPE_CHECKING:
@@ -167,8 +169,12 @@ class Certification:
             return f"{len(self.lower)} properties"
         low, high = subject.radius.min().item(), subject.radius.max().item()
         radius = f"radius {low:g}" if low == high else f"radii {low:g} to {high:g}"
+        noun = as_checked(subject).noun if len(self.lower) != 1 else singular(as_checked(subject).noun)
+        if subject.upper is not None:
+            widened = "" if high == 0 else f", widened by {radius}"
+            return f"{len(self.lower)} {noun} as given, on the stated boxes{widened}"
         balls = "ℓ∞ balls" if subject.weights is None else "weighted balls"
-        return f"{len(self.lower)} inputs as given, {balls} of {radius}"
+        return f"{len(self.lower)} {noun} as given, {balls} of {radius}"
 
     @property
     def _subject(self) -> str:

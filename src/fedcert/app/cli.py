@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fedcert import __version__
-from fedcert.app import table_options
+from fedcert.app import options, table_options
 from fedcert.app.certify_command import certify
 from fedcert.app.defaults import CommandOfSettings
 from fedcert.app.grid import options as grid_options
@@ -70,41 +70,16 @@ def run(
     scale: Annotated[
         str | None, typer.Option(help="Posterior standard deviation: a number, or 'learned'.")
     ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            help="Aggregation rule (docs/rules.md): fedavg, pog (also called conflation and consensus),"
-            " prior-corrected, wasserstein, reverse-kl, forward-kl, averaged-variances, linear, server-step,"
-            " median, trimmed-mean or pooling."
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            help="Weights: uniform, size, or one number per client (negative only for linear).",
-            show_default="uniform; heart-disease and tables: size",
-        ),
-    ] = None,
-    trim: Annotated[
-        int | None, typer.Option(help="Number of values that trimmed-mean drops at each end.")
-    ] = None,
+    rule: options.Rule = None,
+    weights: options.Weights = None,
+    trim: options.Trim = None,
     server_rate: Annotated[
         float | None, typer.Option(help="Step size of server-step; 1 equals fedavg.")
     ] = None,
-    prior_scale: Annotated[
-        float | None,
-        typer.Option(
-            help="Standard deviation of the clients' prior, which prior-corrected divides out.",
-            show_default="the prior of the training",
-        ),
-    ] = None,
-    events: Annotated[
-        str | None, typer.Option(help="Families of events: paper-box,box,projected, or all.")
-    ] = None,
-    claims: Annotated[str | None, typer.Option(help="Kinds of claims: local,transported,direct.")] = None,
-    compare: Annotated[
-        str | None, typer.Option(help="Rules to compare with, for example pog.", show_default="none")
-    ] = None,
+    prior_scale: options.PriorScale = None,
+    events: options.Events = None,
+    claims: options.Claims = None,
+    compare: options.Compare = None,
     inputs: Annotated[
         str | None,
         typer.Option(
@@ -127,54 +102,26 @@ def run(
             show_default="0.001,0.01,0.03; heart-disease and tables: 0,1,2",
         ),
     ] = None,
-    radius: Annotated[
-        str | None,
-        typer.Option(
-            help="Also find the largest radius of each input that is certified with these probabilities,"
-            " for example 0.5,0.95.",
-            show_default="none",
-        ),
-    ] = None,
-    softmax_margins: Annotated[
-        str | None,
-        typer.Option(
-            help="Also prove these logit margins, for example 1,2,4: how many decisions by mean softmax are"
-            " robust follows from them.",
-            show_default="none",
-        ),
-    ] = None,
-    confidence_draws: Annotated[
-        int | None, typer.Option(help="Models to draw for a confidence bound; 0 for none.")
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="Confidence of confidence bounds and of statements on new inputs.")
-    ] = None,
-    estimates: Annotated[
-        str | None,
-        typer.Option(help="Monte Carlo estimates: attack-survival,mc-ibp,aggregated-sampling."),
-    ] = None,
-    margin: Annotated[float | None, typer.Option(help="Logit margin by which the label must win.")] = None,
-    gamma: Annotated[
-        str | None,
-        typer.Option(help="Radii of paper-box events in deviations, for example 3,4,5,6,7."),
-    ] = None,
+    radius: options.Radius = None,
+    softmax_margins: options.SoftmaxMargins = None,
+    confidence_draws: options.ConfidenceDraws = None,
+    confidence: options.Confidence = None,
+    estimates: options.Estimates = None,
+    margin: options.Margin = None,
+    gamma: options.Gamma = None,
     centers: Annotated[int | None, typer.Option(help="Number of sampled box centres per radius.")] = None,
     cells: Annotated[
         int | None, typer.Option(help="Maximum number of cells per client and property.")
     ] = None,
-    budget: Annotated[
-        int | None, typer.Option(help="Maximum number of cell tuples tried per property.")
-    ] = None,
+    budget: options.Budget = None,
     screen: Annotated[
         bool | None,
         typer.Option(
             "--screen/--no-screen", help="Keep only cells that are safe for the client's own model."
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Random seed; the same seed gives the same numbers.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="torch device, for example cpu or cuda.")] = None,
+    seed: options.Seed = None,
+    device: options.Device = None,
     preset: Annotated[
         str | None,
         typer.Option(help="Named settings: paper (scale 1e-5, paper-box events).", show_default="none"),
@@ -193,15 +140,15 @@ def run(
     check: Check = False,
 ) -> None:
     """Train clients, collect messages and certify the deployed model; a killed run resumes when repeated."""
-    options = {
+    given = {
         name: value
         for name, value in locals().items()
         if value is not None and name not in ("preset", "config", "out", "overwrite", "check")
     }
-    _run(options, preset, config, out, overwrite, check)
+    _run(given, preset, config, out, overwrite, check)
 
 
-app.command(cls=ResumableCommand)(certify)
+app.command(cls=CommandOfSettings)(certify)
 
 
 def _run(

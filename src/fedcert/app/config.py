@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from fedcert.app.data_settings import disagreement, fitted
+from fedcert.app.given import Given
 from fedcert.app.jsonfile import read_json
 from fedcert.app.settings import (
     EstimateName,
@@ -84,6 +85,7 @@ class RunConfig(BaseModel):
     dataset: str = "digits"
     data_dir: Path | None = None
     table: Table | None = None
+    given: Given | None = None
     train_examples: Positive = 12_000
     test_examples: Positive = 10_000
     clients: Positive = 3
@@ -107,7 +109,7 @@ class RunConfig(BaseModel):
         "transported",
         "direct",
     )
-    inputs: Literal["first", "random", "correct"] = "first"
+    inputs: Literal["first", "random", "correct", "given"] = "first"
     properties: Positive | Literal["all"] = MNIST_PROPERTIES
     epsilon: Annotated[
         tuple[NonNegativeFloat, ...],
@@ -149,7 +151,11 @@ class RunConfig(BaseModel):
     def _agrees_with_data(self) -> "RunConfig":
         if self.inputs == "correct" and self.properties == "all":
             raise ValueError("properties: with inputs = correct, give their number")
-        wrong = disagreement(self.dataset, self.table, self.clients, self.concentration)
+        if (self.inputs == "given") != (self.given is not None):
+            raise ValueError(
+                "inputs: 'given' stands for a file of your own inputs, which fedcert certify takes"
+            )
+        wrong = disagreement(self.dataset, self.table or self.given, self.clients, self.concentration)
         if wrong:
             raise ValueError(wrong)
         return self
@@ -157,7 +163,7 @@ class RunConfig(BaseModel):
     @property
     def shared_prior(self) -> float | None:
         """σ_0 of the prior N(0, σ_0² I) that all clients trained with, if it is known."""
-        if self.prior_scale is not None:
+        if self.prior_scale is not None or self.given is not None:
             return self.prior_scale
         return self.training.prior_scale if self.posterior == "bbb" else self.laplace.prior_scale
 
@@ -270,6 +276,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 def setting_names() -> dict[str, tuple[str, ...]]:
     """The names of all settings, each with the names inside it if it is a table."""
-    tables = {**TRAINERS, "table": Table}
+    tables = {**TRAINERS, "table": Table, "given": Given}
     inside = {name: tuple(field.name for field in fields(own)) for name, own in tables.items()}
     return {name: inside.get(name, ()) for name in RunConfig.model_fields}

@@ -5,12 +5,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
+from fedcert.app.given import Given
 from fedcert.data import DATASETS, Table
 from fedcert.data.csv_table import digest_of, read_bytes
 from fedcert.data.errors_of_columns import read_errors_file, written
 from fedcert.data.hospitals import HOSPITALS
 from fedcert.data.table import plain_names
 from fedcert.errors import InvalidConfig
+from fedcert.model.layers import Linear
 
 DIGITS_EPOCHS = 50  # ten times the paper's: digits has a tenth of its examples
 TABLES: dict[str, Any] = {
@@ -36,6 +38,8 @@ def fitted(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     if values.get("table") is not None:
         return _fitted_to_table(values)
+    if values.get("given") is not None:
+        return _fitted_to_given(values)
     match values.get("dataset", "digits"):
         case "digits":
             return _filled(values, _all_inputs(values), {"epochs": DIGITS_EPOCHS})
@@ -45,21 +49,24 @@ def fitted(values: Mapping[str, Any]) -> dict[str, Any]:
     return dict(values)
 
 
-def disagreement(dataset: str, table: Table | None, clients: int, concentration: float | None) -> str | None:
+def disagreement(
+    dataset: str, own: Table | Given | None, clients: int, concentration: float | None
+) -> str | None:
     """What does not fit together in these settings, if anything.
 
     Args:
         dataset: the name of the data set.
-        table: the user's own table, if there is one.
+        own: the user's own table or inputs, if there are any.
         clients: how many there are.
         concentration: of a partition of the examples among the clients.
     """
-    if table is not None:
+    if own is not None:
         if dataset in DATASETS or plain_names([dataset], "") != [dataset]:
-            return f"dataset: {dataset[:80]!r} cannot be the name of a table: give letters, digits and ._+-"
+            what = "a table" if isinstance(own, Table) else "your own inputs"
+            return f"dataset: {dataset[:80]!r} cannot be the name of {what}: give letters, digits and ._+-"
     elif dataset not in DATASETS:
         return f"dataset: must be one of {', '.join(DATASETS)} (given {dataset[:80]!r}), or of --data"
-    named = table is not None or dataset == "heart-disease"
+    named = own is not None or dataset == "heart-disease"
     if named and concentration is not None:
         return "concentration: the data say whose each example is, so that nothing is shared out at random"
     if not named and concentration is None:
@@ -121,6 +128,31 @@ def _fitted_to_table(values: Mapping[str, Any]) -> dict[str, Any]:
         defaults["dataset"] = f"table-{stem}" if stem in DATASETS else stem
         defaults["clients"] = _agreed(values.get("clients"), len(named.clients()))
     return _filled({**values, "table": own}, defaults, TABLE_TRAINING)
+
+
+def _fitted_to_given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with what a user's own network and inputs say: widths, names, the digest of the file."""
+    entries = values["given"]
+    if not isinstance(entries, Mapping):
+        return dict(values)  # what is wrong with it is said by the validation
+    own = {**entries}
+    try:
+        given = Given(tuple(own["layers"]), Path(own["file"]).absolute(), bool(own.get("boxes", False)))
+    except (KeyError, TypeError):
+        return dict(values)
+    own["file"] = given.file
+    if not own.get("sha256"):
+        own["sha256"] = digest_of(read_bytes(given.file))
+    if given.needs_radius and "epsilon" not in values:
+        raise InvalidConfig("epsilon: say how far inputs may vary, such as --epsilon 0.01,0.03")
+    stem = plain_names([given.file.stem], "inputs")[0]
+    widths = [layer.outputs for layer in given.network.layers if isinstance(layer, Linear)]
+    defaults = {"dataset": f"own-{stem}" if stem in DATASETS else stem, "epsilon": (0.0,)}
+    fixed = {"concentration": None, "hidden": tuple(widths[:-1]), "inputs": "given", "properties": "all"}
+    for name, value in fixed.items():
+        if str(values.get(name, value)).strip("()[],") != str(value).strip("()[],"):
+            raise InvalidConfig(f"{name}: {values[name]}, but with your own model and inputs it is {value}")
+    return {**defaults, **values, **fixed, "given": own}
 
 
 def _agreed(given: Any, found: int) -> int:

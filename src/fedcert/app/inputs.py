@@ -36,7 +36,9 @@ class Inputs:
     def __len__(self) -> int:
         return len(self.examples)
 
-    def robust_within(self, epsilon: Numbers, margin: float, classes: int, device: str = "cpu") -> Properties:
+    def properties_within(
+        self, epsilon: Numbers, margin: float, classes: int, device: str = "cpu"
+    ) -> Properties:
         """The properties that the label wins by a margin on the whole ball around each input.
 
         Images are cut to [0, 1]; the radius of measurements counts their errors, and nothing is cut.

@@ -175,7 +175,8 @@ class ChosenInputs(TypedDict):
         available: how many they were chosen from.
         seed: of a random choice; None where there was none.
         digest: names inputs and labels.
-        accuracy: of the posterior-mean model of the deployed rule on these inputs.
+        accuracy: of the posterior-mean model of the deployed rule on these inputs, or at the centres of
+            boxes; None without labels.
     """
 
     dataset: Name
@@ -184,7 +185,7 @@ class ChosenInputs(TypedDict):
     available: Positive | None
     seed: Natural | None
     digest: Digest
-    accuracy: Probability
+    accuracy: Probability | None
 
 
 @record
@@ -239,10 +240,10 @@ class Summary(TableParts):
         config: all settings of the run.
         clients: the clients that took part.
         refused: message files that were not accepted, with the reasons.
-        accuracy: test accuracy of the posterior-mean model of the deployed rule.
+        accuracy: test accuracy of the posterior-mean model of the deployed rule; None without labels.
         accuracy_by_rule: the same for every rule of the run.
         inputs: the inputs of the properties, and how they were chosen.
-        norm: the norm of all radii.
+        norm: the norm of all radii; "box" for boxes that are widened by them.
         summary: every claim with its bounds.
         margins: what is proven for other margins.
         radii: the radii up to which inputs are certified.
@@ -251,16 +252,17 @@ class Summary(TableParts):
         estimates: the Monte Carlo diagnostics.
         timings: seconds by stage.
         histograms: how many examples of each class each client holds; None if only the clients know.
+        subject: "constraints" where properties are constraints of the user's own; labels win in all others.
     """
 
     fedcert: Name
     config: Settings
     clients: Annotated[list[Participant], Field(min_length=1)]
     refused: dict[str, str]
-    accuracy: Probability
+    accuracy: Probability | None
     accuracy_by_rule: dict[Name, Probability]
     inputs: ChosenInputs
-    norm: Literal["linf", "weighted-linf"]
+    norm: Literal["linf", "weighted-linf", "box"]
     summary: list[Annotated[Row, AfterValidator(_ordered)]]
     margins: list[Annotated[MarginRow, AfterValidator(_ordered)]]
     radii: list[RadiusRow]
@@ -269,6 +271,7 @@ class Summary(TableParts):
     estimates: list[Sampled]
     timings: dict[Name, Seconds]
     histograms: list[Annotated[list[Natural], Field(min_length=1)]] | None
+    subject: NotRequired[Literal["constraints"]]
 
 
 @record
@@ -276,7 +279,7 @@ class Property(TypedDict):
     """A property in properties.json.
 
     Attributes:
-        label: the class of the property's input.
+        label: the class of the property's input; None where there are constraints.
         index: the position of the input in the test set; −1 if unknown.
         image: the input, as a data URI; None for measurements.
         row: what was measured; not there for images.
@@ -286,7 +289,7 @@ class Property(TypedDict):
         radii: the certified radius, in the order of the radii in result.json.
     """
 
-    label: Natural
+    label: Natural | None
     index: Annotated[int, Field(ge=-1)]
     image: Image | None
     row: NotRequired[Measurements]

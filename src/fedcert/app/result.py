@@ -82,6 +82,8 @@ def _check_summary(summary: Summary) -> Summary:
     _check_distinct("clients", (client["client"] for client in clients))
     if len(clients) > config["clients"]:
         raise ValueError(f"clients: {len(clients)}, more than the {config['clients']} of the configuration")
+    if (summary["accuracy"] is None) != ("subject" in summary):
+        raise ValueError("accuracy: an accuracy needs labels, and labels have one")
     if summary["accuracy_by_rule"].get(config["rule"]) != summary["accuracy"]:
         raise ValueError("accuracy: not that of the deployed rule in accuracy_by_rule")
     count = summary["inputs"]["count"]

@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Int64
 from torch import Tensor
 
-from fedcert.app.accuracy import accuracy_by_client, mean_accuracy
-from fedcert.app.claims import Rules, chosen_families, deployed_by, require_claims
+from fedcert.app.claims import chosen_families, deployed_by, require_claims
 from fedcert.app.clients import Examples, Federation, choose_examples, form, scaled, train_clients, untrained
 from fedcert.app.config import RunConfig
-from fedcert.app.inputs import Inputs, choose_inputs, count_of
+from fedcert.app.given import GivenInputs
+from fedcert.app.inputs import Inputs, count_of
 from fedcert.app.journal import Once, afresh
 from fedcert.app.mean_models import mean_models
 from fedcert.app.parts import MESSAGE, CertificateFiles, Posterior
+from fedcert.app.posing import Posed, make_rules, pose
 from fedcert.app.proofs import Drawn, Proofs, Proven, ProvenRadii
 from fedcert.app.stopwatch import Stopwatch
 from fedcert.certificate import Estimate
@@ -23,10 +24,8 @@ from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.protocol import CellFamily
 from fedcert.laws.registry import StatedLaw
-from fedcert.model.network import Network
-from fedcert.model.robustness import Origin
+from fedcert.model.robustness import Origin, Robustness
 from fedcert.progress import Tracker, silent
-from fedcert.rules import RuleContext, build_rule
 from fedcert.verify import Safe
 from fedcert.verify.attack import ProjectedGradient
 from fedcert.verify.interval import IntervalVerifier
@@ -40,8 +39,10 @@ class RunResult:
     Attributes:
         config: the configuration of the run.
         accuracy: test accuracy of the posterior-mean model that each rule deploys.
-        inputs: the test inputs of the properties.
-        accuracy_on_inputs: accuracy of the posterior-mean model of the deployed rule on these inputs.
+        inputs: the inputs of the properties.
+        subject: what the properties say, at the first radius.
+        accuracy_on_inputs: accuracy of the posterior-mean model of the deployed rule on these inputs; None
+            without labels.
         accuracy_by_client: where the data say whose each test example is, name, number of test examples and
             accuracy of that model on them.
         proven: the proven bounds at every radius.
@@ -51,7 +52,7 @@ class RunResult:
         estimates: the Monte Carlo diagnostics, each with its radius.
         timings: seconds for each stage, in the process that finished the run; training by whoever trained.
         messages: the messages that the clients sent.
-        examples: the examples of the run.
+        examples: the examples of the run; None where a user gave the inputs.
         attacked: for each radius, for which properties an attack breaks the posterior-mean model of the
             deployed rule.
         histograms: how many examples of each class each client holds; None if only the clients know.
@@ -60,8 +61,9 @@ class RunResult:
 
     config: RunConfig
     accuracy: dict[str, float]
-    inputs: Inputs
-    accuracy_on_inputs: float
+    inputs: Inputs | GivenInputs
+    subject: Robustness
+    accuracy_on_inputs: float | None
     accuracy_by_client: list[tuple[str, int, float]]
     proven: list[Proven]
     proven_at_margins: list[Proven]
@@ -70,31 +72,10 @@ class RunResult:
     estimates: list[tuple[float, Estimate]]
     timings: dict[str, float]
     messages: list[Message]
-    examples: Examples
+    examples: Examples | None
     attacked: dict[float, Bool[Tensor, "P"]]
     histograms: Int64[Tensor, "clients K"] | None
     refused: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Posed:
-    """The question to be certified for given posteriors.
-
-    Attributes:
-        network: f_θ.
-        rules: the deployed rule and the rules that it is compared with.
-        accuracy: test accuracy of the posterior-mean model that each rule deploys.
-        inputs: the test inputs of the properties.
-        accuracy_on_inputs: accuracy of the posterior-mean model of the deployed rule on these inputs.
-        accuracy_by_client: name, number of test examples and accuracy of that model on them.
-    """
-
-    network: Network
-    rules: Rules
-    accuracy: dict[str, float]
-    inputs: Inputs
-    accuracy_on_inputs: float
-    accuracy_by_client: list[tuple[str, int, float]]
 
 
 def run(config: RunConfig, track: Tracker = silent, once: Once = afresh) -> RunResult:
@@ -123,7 +104,7 @@ def require_provable(config: RunConfig, federation: Federation) -> None:
     count_of(config, federation.examples)
     pool, laws = federation.examples.pool, untrained(config, federation)
     rule = make_rules(config, laws, federation.sizes, federation.initial)[config.rule]
-    asked = Inputs(pool[torch.tensor([0])], Origin()).robust_within(0.0, 0.0, federation.network.outputs)
+    asked = Inputs(pool[torch.tensor([0])], Origin()).properties_within(0.0, 0.0, federation.network.outputs)
     require_claims(config, Problem(federation.network, asked, tuple(laws), rule))
 
 
@@ -158,50 +139,6 @@ def certify_clients(
     return conclude(config, examples, messages, posed, watch, track, once, federation.histograms)
 
 
-def make_rules(
-    config: RunConfig,
-    laws: Sequence[StatedLaw],
-    sizes: Sequence[int],
-    initial: Float[Tensor, "n_w"],
-) -> Rules:
-    """The deployed rule and those compared with it; explicit weights apply to the deployed rule."""
-    rules: Rules = {}
-    for name in dict.fromkeys((config.rule, *config.compare)):
-        own = name == config.rule or isinstance(config.weights, str)
-        weights = config.weights if own else "uniform"
-        start, rate = initial.double(), config.server_rate
-        context = RuleContext(laws, sizes, weights, config.trim, start, rate, config.shared_prior)
-        rules[name] = build_rule(name, context)
-    return rules
-
-
-def pose(
-    config: RunConfig,
-    network: Network,
-    laws: Sequence[StatedLaw],
-    sizes: Sequence[int],
-    initial: Float[Tensor, "n_w"],
-    examples: Examples,
-) -> Posed:
-    """The rules for these posteriors, how accurate their models are, and the inputs of the properties.
-
-    Args:
-        config: says which rule is deployed and which inputs become properties.
-        network: f_θ.
-        laws: the clients' posteriors.
-        sizes: the clients' numbers of examples.
-        initial: the parameters that all clients started from.
-        examples: the test examples.
-    """
-    rules = make_rules(config, laws, sizes, initial)
-    means = {name: mean_models(rule, laws) for name, rule in rules.items()}
-    accuracy = {name: mean_accuracy(network, own, examples.test) for name, own in means.items()}
-    inputs = choose_inputs(config, examples, network, means[config.rule].likeliest)
-    on_inputs = mean_accuracy(network, means[config.rule], inputs.examples)
-    by_client = accuracy_by_client(network, means[config.rule], examples)
-    return Posed(network, rules, accuracy, inputs, on_inputs, by_client)
-
-
 def send_messages(
     config: RunConfig,
     laws: Sequence[StatedLaw],
@@ -215,7 +152,7 @@ def send_messages(
 
     Cells are screened for the first radius, whatever other radii are certified with them.
     """
-    asked = posed.inputs.robust_within(config.epsilon[0], config.margin, posed.network.outputs)
+    asked = posed.inputs.properties_within(config.epsilon[0], config.margin, posed.network.outputs)
     safe = Safe(posed.network, asked.to(config.device), IntervalVerifier())
     several = any(len(law.components) > 1 for law in laws)  # families of cells have no claim for mixtures
     chosen = [] if several else chosen_families(config)
@@ -233,7 +170,7 @@ def send_messages(
 
 def conclude(
     config: RunConfig,
-    examples: Examples,
+    examples: Examples | None,
     messages: list[Message],
     posed: Posed,
     watch: Stopwatch,
@@ -246,7 +183,7 @@ def conclude(
 
     Args:
         config: the configuration of the run.
-        examples: the examples of the run.
+        examples: the examples of the run; None where a user gave the inputs.
         messages: the messages that the clients sent.
         posed: the rules and the inputs.
         watch: measures the time of each stage.
@@ -256,8 +193,11 @@ def conclude(
         refused: message files that were refused, with the reasons.
     """
     classes = posed.network.outputs
-    ask = partial(posed.inputs.robust_within, margin=config.margin, classes=classes, device=config.device)
-    deployments = deployed_by(messages, posed.rules, posed.network, ask(config.epsilon[0]))
+    ask = partial(posed.inputs.properties_within, margin=config.margin, classes=classes, device=config.device)
+    asked = ask(config.epsilon[0])
+    if asked.subject is None:
+        raise AssertionError("the properties of a run say what they mean")
+    deployments = deployed_by(messages, posed.rules, posed.network, asked)
     files = CertificateFiles(posed.network, {rule.name: rule for rule in posed.rules.values()}, messages)
     require_claims(config, deployments[config.rule])
     proofs = Proofs(config, deployments, ask, files, once, track)
@@ -281,6 +221,7 @@ def conclude(
         config,
         posed.accuracy,
         posed.inputs,
+        asked.subject.to("cpu"),
         posed.accuracy_on_inputs,
         posed.accuracy_by_client,
         proven,

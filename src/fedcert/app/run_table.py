@@ -7,13 +7,16 @@ from fedcert.app.report import table as data
 from fedcert.app.report.run_content import empty_families
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.words import (
+    asked,
     chosen_inputs,
     hidden,
+    noun,
     participants,
     posterior_scale,
     radius_down,
     radius_name,
 )
+from fedcert_check.conclusions.words import singular
 from fedcert_check.percent import bounds
 
 CERTIFIED = "certified, %"
@@ -47,7 +50,9 @@ def further_lines(summary: Summary) -> Iterator[str]:
     for radii in summary["radii"]:
         mean, median = radius_down(radii["mean"]), radius_down(radii["median"])
         level = f"probability at least {100 * radii['threshold']:g} %"
-        yield f"certified {radius_name(summary)} of an input ({level}): mean {mean}, median {median}"
+        what = singular(noun(summary))
+        of = f"{'an' if what == 'input' else 'a'} {what}"
+        yield f"certified {radius_name(summary)} of {of} ({level}): mean {mean}, median {median}"
     for row in summary["confidence"]:
         level = f"{100 * row['confidence']:g} %, {row['draws']:,} draws"
         limits = bounds(row["lower"], row["upper"])
@@ -75,8 +80,18 @@ def _row(run: FinishedRun, row: Row, named: bool) -> list[data.Value]:
 
 
 def _balls(summary: Summary) -> str:
-    weighted = summary["norm"] == "weighted-linf"
-    return "boxes of so many measurement errors" if weighted else "ℓ∞ balls of the radius"
+    balls = {
+        "weighted-linf": "boxes of so many measurement errors",
+        "box": "stated boxes, widened by so much",
+    }
+    return balls.get(summary["norm"], "ℓ∞ balls of the radius")
+
+
+def _accuracy(summary: Summary) -> Iterator[str]:
+    found = summary["inputs"]["accuracy"]
+    where = "at the centres of these boxes" if summary["norm"] == "box" else "on these inputs"
+    if found is not None:
+        yield f"accuracy of the mean model {where}: {100 * found:.1f} %"
 
 
 def _by_client(summary: Summary) -> Iterator[str]:
@@ -88,10 +103,10 @@ def _by_client(summary: Summary) -> Iterator[str]:
 def _caption(summary: Summary, empty: list[str]) -> str:
     inputs = summary["inputs"]
     lines = [
-        f"inputs: {chosen_inputs(inputs)}; {_balls(summary)}; rule {summary['config']['rule']}",
-        "certified: proven bounds [L, U], or L alone, of the expected share of inputs whose label wins on"
-        " the whole ball",
-        f"accuracy of the mean model on these inputs: {100 * inputs['accuracy']:.1f} %",
+        f"{noun(summary)}: {chosen_inputs(inputs, noun(summary))}; {_balls(summary)}; rule"
+        f" {summary['config']['rule']}",
+        f"certified: proven bounds [L, U], or L alone, of the expected share of {asked(summary)}",
+        *_accuracy(summary),
         *_by_client(summary),
         "survive: share that an attack does not break, an estimate",
     ]

@@ -6,19 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jaxtyping import Float
-from torch import Tensor
-
 from fedcert.app.claims import chosen_families
 from fedcert.app.clients import Examples, choose_examples
 from fedcert.app.config import RunConfig
+from fedcert.app.given import GivenInputs
 from fedcert.app.inputs import count_of
 from fedcert.app.journal import Once, afresh
 from fedcert.app.parts import MESSAGE
-from fedcert.app.run import RunResult, conclude, pose
+from fedcert.app.posing import pose, pose_given
+from fedcert.app.run import RunResult, conclude
 from fedcert.app.stopwatch import Stopwatch
 from fedcert.app.summary import identity_of, taking_part
-from fedcert.errors import InvalidMessage, TooFewClients
+from fedcert.errors import InvalidConfig, InvalidMessage, TooFewClients
 from fedcert.families.protocol import CellFamily
 from fedcert.federation.acceptance import Accepted, Expected, accept
 from fedcert.model.network import Network, mlp
@@ -32,47 +31,55 @@ class Server:
 
     Attributes:
         config: describes the rule, the properties and the events, and says how many clients there are.
-        examples: the server's own examples, for accuracy and properties.
+        inputs: the server's own examples, for accuracy and properties; or what a user gave in their place.
         network: f_θ.
-        initial: the parameters that all clients started from.
         accepted: the accepted messages, for which the rule is made.
     """
 
     config: RunConfig
-    examples: Examples
+    inputs: Examples | GivenInputs
     network: Network
-    initial: Float[Tensor, "n_w"]
     accepted: Accepted
 
     @classmethod
     def receive(
-        cls, config: RunConfig, messages: Path, min_clients: int | None = None, track: Tracker = silent
+        cls,
+        config: RunConfig,
+        messages: Path | Sequence[Path],
+        min_clients: int | None = None,
+        track: Tracker = silent,
     ) -> "Server":
-        """Read the messages in a folder, and refuse those that are not sound.
+        """Read message files, and refuse those that are not sound.
 
         The rule is made for the clients that remain: weights given by name (uniform or size) are shared
         out among them. Explicit weights say who takes part; they cannot be shared out.
 
         Args:
             config: what to certify.
-            messages: the folder of the message files.
+            messages: the message files, or the folder that holds them.
             min_clients: the minimum number of sound messages; None for one from every client.
             track: shows progress.
         """
-        files = message_files(messages)
-        examples = choose_examples(config, track)
-        network = mlp(examples.test.x.shape[1], *config.hidden, examples.classes)
+        files = message_files(messages) if isinstance(messages, Path) else messages
+        inputs: Examples | GivenInputs
+        if config.given is not None:
+            inputs, network = config.given.inputs(config.dataset), config.given.network
+            count = len(inputs)
+            _require_labels(config, inputs)
+        else:
+            inputs = choose_examples(config, track)
+            network = mlp(inputs.test.x.shape[1], *config.hidden, inputs.classes)
+            count = count_of(config, inputs)
         makers = [family.name for family in chosen_families(config) if isinstance(family, CellFamily)]
         events = makers[0] if makers else None
-        expected = Expected(config.clients, network.parameters, count_of(config, examples), events)
+        expected = Expected(config.clients, network.parameters, count, events)
         accepted = accept(files, expected, min_clients)
         if len(accepted.messages) < config.clients and not isinstance(config.weights, str):
             raise TooFewClients(
                 f"weights: given for {config.clients} clients, of which {len(accepted.messages)} sent a sound"
                 " message: explicit weights cannot be shared out among the rest"
             )
-        initial = network.initialise(stream(config.seed, "initialisation"))
-        return cls(config, examples, network, initial, accepted)
+        return cls(config, inputs, network, accepted)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -96,9 +103,36 @@ class Server:
         with watch.stage("properties"):
             laws = [message.law for message in received]
             sizes = [message.examples for message in received]
-            posed = pose(config, self.network, laws, sizes, self.initial, self.examples)
+            if isinstance(self.inputs, GivenInputs):
+                examples, posed = None, pose_given(config, self.network, laws, sizes, self.inputs)
+            else:
+                examples, initial = (
+                    self.inputs,
+                    self.network.initialise(stream(config.seed, "initialisation")),
+                )
+                posed = pose(config, self.network, laws, sizes, initial, examples)
         refused = self.accepted.refused
-        return conclude(config, self.examples, received, posed, watch, track, once, refused=refused)
+        return conclude(config, examples, received, posed, watch, track, once, refused=refused)
+
+
+def _require_labels(config: RunConfig, inputs: GivenInputs) -> None:
+    """Refuse settings that speak of labels where there are constraints."""
+    for name, value in (("margin", config.margin), ("softmax-margins", config.softmax_margins)):
+        if value and inputs.label is None:
+            raise InvalidConfig(f"{name}: there are no labels that could win by a margin, only constraints")
+
+
+def named_files(paths: Sequence[Path]) -> list[Path]:
+    """The message files among some paths, each of which is a file or a folder of them.
+
+    Args:
+        paths: as a user gives them.
+    """
+    found = [file for path in paths for file in (message_files(path) if path.is_dir() else [path])]
+    twice = [file for i, file in enumerate(found) if file.absolute() in [own.absolute() for own in found[:i]]]
+    if twice:
+        raise InvalidMessage(f"{twice[0]}: named twice: one message a client")
+    return found
 
 
 def message_files(folder: Path) -> Sequence[Path]:

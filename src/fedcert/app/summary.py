@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from fedcert.app.table_records import ClientAccuracy, FeatureEntry, Measurements
 from fedcert.certificate import Certificate
 from fedcert.confidence import ConfidenceBound
 from fedcert.wire.message import Message
-from fedcert.wire.subject import checked_features, describe_features
+from fedcert.wire.subject import as_checked, checked_features, describe_features
 from fedcert_check.balls import mean_down, median_down
 from fedcert_check.features import measured
-from fedcert_check.subject import inputs_digest
+from fedcert_check.subject import CONSTRAINTS
 
 HEADER = (
     *("property", "input", "label", "epsilon", "threshold"),
@@ -57,10 +57,10 @@ def summarise(result: RunResult, reproved: Reproved) -> Summary:
         "config": identity["config"],
         "clients": [taking_part(message) for message in result.messages],
         "refused": dict(result.refused),
-        "accuracy": result.accuracy[config.rule],
+        "accuracy": result.accuracy.get(config.rule),
         "accuracy_by_rule": dict(result.accuracy.items()),
         "inputs": _inputs(result),
-        "norm": norm_of(result),
+        "norm": result.subject.norm,
         "summary": [_row(one, reproved) for one in result.proven],
         "margins": [{**_row(one, reproved), "margin": one.margin} for one in result.proven_at_margins],
         "radii": [_radius_row(one, reproved) for one in result.radii],
@@ -80,12 +80,8 @@ def summarise(result: RunResult, reproved: Reproved) -> Summary:
         "timings": result.timings,
         "histograms": None if result.histograms is None else result.histograms.tolist(),
         **_table_parts(result),
+        **({"subject": CONSTRAINTS} if result.subject.labels is None else {}),  # type: ignore[typeddict-item]
     }
-
-
-def norm_of(result: RunResult) -> Literal["linf", "weighted-linf"]:
-    """The norm of all balls: weighted by measurement errors where these are known."""
-    return "linf" if result.inputs.examples.error is None else "weighted-linf"
 
 
 def _table_parts(result: RunResult) -> TableParts:
@@ -102,8 +98,11 @@ def _table_parts(result: RunResult) -> TableParts:
 
 def _measurements(result: RunResult) -> list[Measurements] | None:
     """What was measured of each input, in units of measurement; None for images."""
-    examples, features, clients = result.inputs.examples, result.inputs.features, result.examples.clients
-    if features is None or examples.error is None or examples.client is None or clients is None:
+    examples, features = result.inputs.examples, result.inputs.features
+    clients = None if result.examples is None else result.examples.clients
+    if features is None or examples is None or clients is None:
+        return None
+    if examples.error is None or examples.client is None:
         return None
     checked = checked_features(features)
     values = measured(examples.x.numpy(), checked).tolist()
@@ -116,14 +115,14 @@ def _measurements(result: RunResult) -> list[Measurements] | None:
 
 
 def _inputs(result: RunResult) -> ChosenInputs:
-    origin, examples = result.inputs.origin, result.inputs.examples
+    origin = result.inputs.origin
     return {
         "dataset": origin.source,
         "chosen": origin.chosen,
         "count": len(result.inputs),
         "available": origin.available,
         "seed": origin.seed,
-        "digest": inputs_digest(examples.x.double().numpy(), examples.label.numpy()),
+        "digest": as_checked(result.subject).digest,
         "accuracy": result.accuracy_on_inputs,
     }
 
@@ -184,12 +183,12 @@ def describe_properties(result: RunResult) -> list[Property]:
     first = result.config.epsilon[0]
     at_first = [one for epsilon, one in result.estimates if epsilon == first]
     survival = {one.rule: one for one in at_first if one.name == "attack-survival"}
-    examples, shape, rows = result.inputs.examples, result.examples.image_shape, _measurements(result)
+    rows, images, subject = _measurements(result), _images(result), result.subject
     described: list[Property] = [
         {
-            "label": int(examples.label[i]),
-            "index": -1 if examples.index is None else int(examples.index[i]),
-            "image": None if shape is None else input_image(examples.x[i].numpy(), shape),
+            "label": None if subject.labels is None else int(subject.labels[i]),
+            "index": int(subject.indices[i]),
+            "image": images[i],
             "bounds": [
                 {
                     "claim": one.certificate.claim.kind,
@@ -205,11 +204,19 @@ def describe_properties(result: RunResult) -> list[Property]:
             "attacked": bool(result.attacked[first][i]),
             "radii": [one.found.radius[i].item() for one in result.radii],
         }
-        for i in range(len(examples))
+        for i in range(len(result.inputs))
     ]
     for entry, row in zip(described, rows or (), strict=False):
         entry["row"] = row
     return described
+
+
+def _images(result: RunResult) -> list[str | None]:
+    """Each input as a picture; None where it is no image."""
+    shape, examples = None if result.examples is None else result.examples.image_shape, result.inputs.examples
+    if shape is None or examples is None:
+        return [None] * len(result.inputs)
+    return [input_image(own.numpy(), shape) for own in examples.x]
 
 
 def properties_table(result: RunResult) -> str:
@@ -237,13 +244,13 @@ def _rows(
     claim: tuple[str, str, str],
     bounds: Certificate | ConfidenceBound,
 ) -> Iterator[list[object]]:
-    examples = result.inputs.examples
+    subject = result.subject
+    labels = [""] * len(result.inputs) if subject.labels is None else subject.labels.tolist()
     uppers = None if bounds.upper is None else bounds.upper.tolist()
     for i, (radius, lower) in enumerate(zip(radii, bounds.lower.tolist(), strict=True)):
-        index = -1 if examples.index is None else int(examples.index[i])
         upper = "" if uppers is None else repr(uppers[i])
-        about = [i, index, int(examples.label[i]), repr(radius), threshold]
-        yield [*about, *claim, repr(lower), upper, norm_of(result), result.inputs.origin.chosen]
+        about = [i, int(subject.indices[i]), labels[i], repr(radius), threshold]
+        yield [*about, *claim, repr(lower), upper, subject.norm, result.inputs.origin.chosen]
 
 
 def _claim(certificate: Certificate) -> tuple[str, str, str]:

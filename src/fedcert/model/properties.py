@@ -122,11 +122,7 @@ def linf_robustness(
         raise InvalidProperty(f"labels must lie in 0 … {classes - 1}: check `classes`")
     weights = None if weights is None else _weights(weights, features, x)
     region = _ball(x, radius.unsqueeze(-1), weights, domain)
-    unit = torch.eye(classes, dtype=torch.float64, device=x.device)
-    others = torch.stack([
-        torch.cat([unit[:c], unit[c + 1 :]]) for c in range(classes)
-    ])  # (K, K − 1, K): the unit vectors of all classes but one
-    C = unit[label].unsqueeze(1) - others[label]
+    C, d = label_wins(label, classes, margin)
     subject = Robustness(
         x,
         label.long(),
@@ -137,7 +133,25 @@ def linf_robustness(
         weights,
         None if features is None else tuple(features),
     )
-    return Properties(region, C, torch.full_like(C[..., 0], -margin), subject)
+    return Properties(region, C, d, subject)
+
+
+def label_wins(
+    label: Int64[Tensor, "P"], classes: int, margin: float
+) -> tuple[Float64[Tensor, "P R K"], Float64[Tensor, "P R"]]:
+    """C and d of f_c − f_r − δ ≥ 0 for all classes r ≠ c.
+
+    Args:
+        label: c of each property, 0 … K − 1.
+        classes: K.
+        margin: δ.
+    """
+    unit = torch.eye(classes, dtype=torch.float64, device=label.device)
+    others = torch.stack([
+        torch.cat([unit[:c], unit[c + 1 :]]) for c in range(classes)
+    ])  # (K, K − 1, K): the unit vectors of all classes but one
+    C = unit[label].unsqueeze(1) - others[label]
+    return C, torch.full_like(C[..., 0], -margin)
 
 
 def _weights(

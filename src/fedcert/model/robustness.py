@@ -1,7 +1,8 @@
-"""What robustness properties mean in words: which inputs, how they were chosen, the norm and the radius."""
+"""What properties mean in words: which inputs or boxes, how chosen, which radius, and what is asked."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float64, Int64
@@ -40,44 +41,48 @@ class Origin:
 class Robustness:
     """The label of each input wins on a whole ball around it: {x': |x'_j − x_j| ≤ ε w_j for all j}.
 
+    Instead of a ball there may be a box {x': ℓ_j − ε ≤ x'_j ≤ u_j + ε for all j}, and instead of labels,
+    constraints of the user's own, C f(x') + d ≥ 0.
+
     Attributes:
-        inputs: the centre of each ball.
-        labels: c, the class of each input.
+        inputs: the centre of each ball; ℓ of each box.
+        labels: c, the class of each input; None where constraints of the user's own are asked for.
         radius: ε of each ball.
         margin: δ, by which the label must win.
         domain: the smallest and largest value of an input coordinate; balls are cut to it. Infinite for none.
         origin: where the inputs come from.
         weights: w ≥ 0, such as the measurement error of each value; None where all are 1 (the ℓ∞ norm).
         features: which measurement each coordinate is; None where that is not known.
+        upper: u of each box; None for balls.
+        constraints: C and d; None where labels win.
     """
 
     inputs: Float64[Tensor, "P p"]
-    labels: Int64[Tensor, "P"]
+    labels: Int64[Tensor, "P"] | None
     radius: Float64[Tensor, "P"]
     margin: float
     domain: tuple[float, float]
     origin: Origin = Origin()
     weights: Float64[Tensor, "P p"] | None = None
     features: tuple[Feature, ...] | None = None
+    upper: Float64[Tensor, "P p"] | None = None
+    constraints: tuple[Float64[Tensor, "P R K"], Float64[Tensor, "P R"]] | None = None
 
     @property
-    def norm(self) -> Literal["linf", "weighted-linf"]:
-        """The norm of the balls."""
+    def norm(self) -> Literal["linf", "weighted-linf", "box"]:
+        """The norm of the balls; "box" for boxes."""
+        if self.upper is not None:
+            return "box"
         return "linf" if self.weights is None else "weighted-linf"
 
     @property
     def indices(self) -> Int64[Tensor, "P"]:
         """The position of each input in its data set; −1 where unknown."""
         known = self.origin.indices
-        return torch.full_like(self.labels, -1) if known is None else known
+        return torch.full_like(self.radius, -1, dtype=torch.int64) if known is None else known
 
     def __getitem__(self, index: object) -> "Robustness":
-        origin = self.origin
-        if origin.indices is not None:
-            origin = replace(origin, indices=origin.indices[index])  # type: ignore[index]
-        inputs, labels, radius = (own[index] for own in (self.inputs, self.labels, self.radius))  # type: ignore[index]
-        weights = None if self.weights is None else self.weights[index]  # type: ignore[index]
-        return replace(self, inputs=inputs, labels=labels, radius=radius, origin=origin, weights=weights)
+        return self._each(lambda own: own[index])  # type: ignore[index]
 
     def to(self, device: torch.device | str) -> "Robustness":
         """The same on another device.
@@ -85,9 +90,14 @@ class Robustness:
         Args:
             device: such as "cuda".
         """
-        origin = self.origin
-        if origin.indices is not None:
-            origin = replace(origin, indices=origin.indices.to(device))
-        moved = {name: getattr(self, name).to(device) for name in ("inputs", "labels", "radius")}
-        weights = None if self.weights is None else self.weights.to(device)
-        return replace(self, origin=origin, weights=weights, **moved)
+        return self._each(lambda own: own.to(device))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Robustness":
+        """The same with every tensor changed."""
+        named = {name: getattr(self, name) for name in ("inputs", "labels", "radius", "weights", "upper")}
+        changed: dict[str, Any] = {name: change(own) for name, own in named.items() if own is not None}
+        if self.constraints is not None:
+            changed["constraints"] = tuple(map(change, self.constraints))
+        if self.origin.indices is not None:
+            changed["origin"] = replace(self.origin, indices=change(self.origin.indices))
+        return replace(self, **changed)

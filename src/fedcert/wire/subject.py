@@ -9,7 +9,7 @@ from torch import Tensor
 from fedcert.model.features import Feature
 from fedcert.model.robustness import Origin, Robustness
 from fedcert_check.features import Feature as CheckedFeature
-from fedcert_check.subject import PREFIX, TENSORS, Subject
+from fedcert_check.subject import CONSTRAINTS, LABELS, PREFIX, TENSORS, Subject
 
 
 def describe_subject(subject: Robustness) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def describe_subject(subject: Robustness) -> dict[str, Any]:
     origin = subject.origin
     more = {} if subject.weights is None else {"features": describe_features(subject.features)}
     return {
-        "type": "robustness",
+        "type": CONSTRAINTS if subject.labels is None else LABELS,
         "norm": subject.norm,
         "domain": None if isinf(subject.domain[0]) else list(subject.domain),
         "margin": subject.margin,
@@ -61,15 +61,7 @@ def subject_tensors(subject: Robustness | None) -> dict[str, Tensor]:
     """
     if subject is None:
         return {}
-    named = {
-        "inputs": subject.inputs,
-        "labels": subject.labels,
-        "indices": subject.indices,
-        "radius": subject.radius,
-    }
-    if subject.weights is not None:
-        named["weights"] = subject.weights
-    return {PREFIX + name: tensor for name, tensor in named.items()}
+    return {PREFIX + name: own for name in TENSORS if (own := getattr(subject, name)) is not None}
 
 
 def as_checked(subject: Robustness) -> Subject:
@@ -80,12 +72,12 @@ def as_checked(subject: Robustness) -> Subject:
     """
     origin = subject.origin
     own = {name: tensor.cpu().numpy() for name, tensor in subject_tensors(subject).items()}
-    inputs, labels, indices, radius = (own[PREFIX + name] for name in TENSORS[:4])
+    asked = subject.constraints
     return Subject(
-        inputs,
-        labels,
-        indices,
-        radius,
+        own[PREFIX + "inputs"],
+        own.get(PREFIX + "labels"),
+        own[PREFIX + "indices"],
+        own[PREFIX + "radius"],
         subject.norm,
         subject.margin,
         None if isinf(subject.domain[0]) else subject.domain,
@@ -95,6 +87,8 @@ def as_checked(subject: Robustness) -> Subject:
         origin.seed,
         own.get(PREFIX + "weights"),
         None if subject.features is None else checked_features(subject.features),
+        own.get(PREFIX + "upper"),
+        None if asked is None else (asked[0].cpu().numpy(), asked[1].cpu().numpy()),
     )
 
 
@@ -103,22 +97,23 @@ def read_subject(entry: Mapping[str, Any] | None, tensors: Mapping[str, Tensor])
 
     Args:
         entry: what the JSON of the claim says of it.
-        tensors: of the file.
+        tensors: of the file, which hold the properties too.
     """
     if entry is None:
         return None
     indices = tensors[PREFIX + "indices"]
     origin = Origin(**entry["inputs"], indices=None if (indices == -1).all() else indices)
     low, high = entry["domain"] or (-inf, inf)
-    inputs, labels, radius = (tensors[PREFIX + name] for name in ("inputs", "labels", "radius"))
-    named = entry.get("features")
+    named, labels = entry.get("features"), tensors.get(PREFIX + "labels")
     return Robustness(
-        inputs,
+        tensors[PREFIX + "inputs"],
         labels,
-        radius,
+        tensors[PREFIX + "radius"],
         float(entry["margin"]),
         (float(low), float(high)),
         origin,
         tensors.get(PREFIX + "weights"),
         None if named is None else tuple(Feature(**own) for own in named),
+        tensors.get(PREFIX + "upper"),
+        (tensors["properties.C"], tensors["properties.d"]) if labels is None else None,
     )

@@ -35,16 +35,18 @@ def conclude(bounds: Bounds, confidence: float = 0.95) -> list[Conclusion]:
     """
     require(0 < confidence < 1, f"a confidence of {confidence}: it must lie strictly between 0 and 1")
     with ctx.workprec(PRECISION):
+        subject = bounds.subject
         by_softmax = [softmax(bounds)] if bounds.at_margins else []
-        if bounds.subject.margin < 0:
+        if subject.margin < 0:
             return [no_label_wins(bounds), *by_softmax]
+        decisions = [vote(bounds), *by_softmax] if subject.labelled else []
+        sample = subject.labelled and not subject.boxed  # of a population of labelled inputs
         return [
             expected(bounds),
             how_many(bounds),
             which_at_once(bounds),
             all_at_once(bounds),
-            vote(bounds),
-            *by_softmax,
-            *population(bounds, Fraction(repr(confidence))),
+            *decisions,
+            *(population(bounds, Fraction(repr(confidence))) if sample else []),
             *([sampled(bounds, bounds.sampled)] if bounds.sampled else []),
         ]

@@ -11,7 +11,22 @@ Probabilities = tuple[float, ...]
 
 @runtime_checkable
 class Robustness(Protocol):
-    """What the properties say: the label wins by a margin on a whole ball around each input."""
+    """What the properties say: the label wins by a margin on a whole ball around each input.
+
+    There may be a box instead of a ball, and constraints of the maker's own instead of a label.
+    """
+
+    @property
+    def labelled(self) -> bool:
+        """Whether labels win; otherwise constraints of the maker's own are asked for."""
+
+    @property
+    def boxed(self) -> bool:
+        """Whether regions are boxes of the maker's own, not balls around inputs."""
+
+    @property
+    def noun(self) -> str:
+        """What is counted: "inputs", "boxes" or "properties"."""
 
     @property
     def chosen(self) -> str:
@@ -19,7 +34,7 @@ class Robustness(Protocol):
 
     @property
     def norm(self) -> str:
-        """In which the radius is measured: "linf" or "weighted-linf"."""
+        """In which the radius is measured: "linf" or "weighted-linf"; "box" for boxes."""
 
     @property
     def common_radius(self) -> float | None:
@@ -37,7 +52,7 @@ class Robustness(Protocol):
         """The number of inputs."""
 
     def describe_ball(self, in_full: bool = False) -> str:
-        """The ball of the radius that all share, in words; in full with the error of each measurement."""
+        """The ball or box of the radius that all share, in words; in full with all measurement errors."""
 
     def describe_choice(self) -> str:
         """Which inputs these are and how they were chosen, in words."""

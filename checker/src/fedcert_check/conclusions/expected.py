@@ -3,9 +3,16 @@
 from fedcert_check.conclusions.bounds import Bounds
 from fedcert_check.conclusions.conclusion import Conclusion
 from fedcert_check.conclusions.rounding import above, below, mean
-from fedcert_check.conclusions.words import SELECTED, assumptions, ball, between, correctly, inputs, model
-
-NAME = "expected-accuracy"
+from fedcert_check.conclusions.words import (
+    SELECTED,
+    assumptions,
+    ball,
+    between,
+    correctly,
+    inputs,
+    model,
+    verb,
+)
 
 
 def expected(bounds: Bounds) -> Conclusion:
@@ -13,20 +20,31 @@ def expected(bounds: Bounds) -> Conclusion:
     lower = below(mean(bounds.lower))
     upper = None if bounds.upper is None else above(mean(bounds.upper))
     sentence = (
-        f"On average over the draw, {model(bounds)} classifies {between(lower, upper)} of"
+        f"On average over the draw, {model(bounds)} {verb(bounds)} {between(lower, upper)} of"
         f" {inputs(bounds.subject)} {correctly(bounds, in_full=True)}."
     )
     if bounds.subject.chosen == "correct":
         sentence += f" {SELECTED}"
     said = assumptions(bounds, upper is not None)
-    return Conclusion(NAME, bounds.rule, bounds.epsilon, lower, upper, sentence, said)
+    return Conclusion(name(bounds, "expected"), bounds.rule, bounds.epsilon, lower, upper, sentence, said)
+
+
+def name(bounds: Bounds, kind: str) -> str:
+    """What a statement about a mean is called: an accuracy only where inputs have labels.
+
+    Args:
+        bounds: what is proven.
+        kind: "expected" or "confidence".
+    """
+    accuracy = bounds.subject.labelled and not bounds.subject.boxed
+    return f"{kind}-{'accuracy' if accuracy else 'share'}"
 
 
 def no_label_wins(bounds: Bounds) -> Conclusion:
     """Why nothing about classification follows from properties with a negative margin."""
     sentence = (
         f"Nothing can be concluded about how {model(bounds)} classifies {inputs(bounds.subject)} on"
-        f" {ball(bounds)} around each: with a margin of {bounds.subject.margin!r}, a property may hold though"
-        " the label does not win."
+        f" {ball(bounds)} {'of' if bounds.subject.boxed else 'around'} each: with a margin of"
+        f" {bounds.subject.margin!r}, a property may hold though the label does not win."
     )
-    return Conclusion(NAME, bounds.rule, bounds.epsilon, None, None, sentence, ())
+    return Conclusion(name(bounds, "expected"), bounds.rule, bounds.epsilon, None, None, sentence, ())

@@ -12,7 +12,7 @@ from itertools import accumulate
 from fedcert_check.conclusions.bounds import Bounds
 from fedcert_check.conclusions.conclusion import Conclusion
 from fedcert_check.conclusions.rounding import below, level
-from fedcert_check.conclusions.words import assumptions, correctly, inputs, model
+from fedcert_check.conclusions.words import assumptions, correctly, inputs, model, singular, verb
 from fedcert_check.percent import percent_down
 
 PROBABILITY = Fraction(95, 100)
@@ -33,7 +33,8 @@ def how_many(bounds: Bounds) -> Conclusion:
     if count <= 0:
         return _nothing(bounds, "one-draw", "how many")
     sentence = (
-        f"With probability at least {level(PROBABILITY)}, {model(bounds)} classifies at least {count:,} of"
+        f"With probability at least {level(PROBABILITY)}, {model(bounds)} {verb(bounds)} at least"
+        f" {count:,} of"
         f" {inputs(bounds.subject)} {correctly(bounds)}."
     )
     return _conclusion(bounds, "one-draw", float(count), sentence)
@@ -45,9 +46,11 @@ def which_at_once(bounds: Bounds) -> Conclusion:
     if count == 0:
         return _nothing(bounds, "most-at-once", "which")
     least = sorted(bounds.lower, reverse=True)[count - 1]
-    which, together = ("the input", "") if count == 1 else (f"the {count:,} inputs", ", all at once,")
+    noun = bounds.subject.noun if count > 1 else singular(bounds.subject.noun)
+    which, together = (f"the {noun}", "") if count == 1 else (f"the {count:,} {noun}", ", all at once,")
     sentence = (
-        f"With probability at least {level(PROBABILITY)}, {model(bounds)} classifies{together} {which} with"
+        f"With probability at least {level(PROBABILITY)}, {model(bounds)} {verb(bounds)}{together}"
+        f" {which} with"
         f" the largest proven probability (at least {percent_down(least)}) of {inputs(bounds.subject)}"
         f" {correctly(bounds)}."
     )
@@ -58,13 +61,14 @@ def all_at_once(bounds: Bounds) -> Conclusion:
     """Pr(all S_p) ≥ 1 − Σ (1 − L_p)."""
     probability = below(max(1 - _violations(bounds)[-1], Fraction(0)))
     if probability == 0:
+        doing = "classifying" if bounds.subject.labelled else "satisfying"
         sentence = (
-            f"Nothing can be concluded about {model(bounds)} classifying all of {inputs(bounds.subject)} at"
+            f"Nothing can be concluded about {model(bounds)} {doing} all of {inputs(bounds.subject)} at"
             f" once {correctly(bounds)}: the proven probabilities of failure add up to 100 % or more."
         )
     else:
         sentence = (
-            f"With probability at least {percent_down(probability)}, {model(bounds)} classifies all of"
+            f"With probability at least {percent_down(probability)}, {model(bounds)} {verb(bounds)} all of"
             f" {inputs(bounds.subject)} at once {correctly(bounds)}."
         )
     return _conclusion(bounds, "all-at-once", probability, sentence)
@@ -78,7 +82,8 @@ def _violations(bounds: Bounds) -> list[Fraction]:
 def _nothing(bounds: Bounds, name: str, question: str) -> Conclusion:
     sentence = (
         f"Nothing can be concluded with probability {level(PROBABILITY)} about {question} of"
-        f" {inputs(bounds.subject)} {model(bounds)} classifies {correctly(bounds)}: the proven probabilities"
+        f" {inputs(bounds.subject)} {model(bounds)} {verb(bounds)} {correctly(bounds)}: the proven"
+        " probabilities"
         " are too small."
     )
     return _conclusion(bounds, name, 0.0, sentence)

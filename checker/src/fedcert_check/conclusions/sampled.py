@@ -4,8 +4,9 @@ from fractions import Fraction
 
 from fedcert_check.conclusions.bounds import Bounds, Sampled
 from fedcert_check.conclusions.conclusion import Conclusion
+from fedcert_check.conclusions.expected import name
 from fedcert_check.conclusions.rounding import above, below, level, mean
-from fedcert_check.conclusions.words import SELECTED, assumptions, between, correctly, inputs, model
+from fedcert_check.conclusions.words import SELECTED, assumptions, between, correctly, inputs, model, verb
 
 
 def sampled(bounds: Bounds, limits: Sampled) -> Conclusion:
@@ -19,7 +20,7 @@ def sampled(bounds: Bounds, limits: Sampled) -> Conclusion:
     sure = Fraction(repr(limits.confidence))
     sentence = (
         f"With {level(sure)} confidence over the {limits.draws:,} draws of the check, {model(bounds)}"
-        f" classifies, on average over the draw, {between(lower, upper)} of {inputs(bounds.subject)}"
+        f" {verb(bounds)}, on average over the draw, {between(lower, upper)} of {inputs(bounds.subject)}"
         f" {correctly(bounds)}."
         f" This is not a certificate: with a probability of at most {level(1 - sure)} over those draws it is"
         " wrong."
@@ -31,4 +32,5 @@ def sampled(bounds: Bounds, limits: Sampled) -> Conclusion:
         "The draws of the check are independent of each other and of what is claimed: their seed is a digest"
         " of the claim.",
     )
-    return Conclusion("confidence-accuracy", bounds.rule, bounds.epsilon, lower, upper, sentence, said)
+    named = name(bounds, "confidence")
+    return Conclusion(named, bounds.rule, bounds.epsilon, lower, upper, sentence, said)

@@ -12,7 +12,7 @@ from flint import arb
 from fedcert_check.balls import ONE, ZERO
 from fedcert_check.conclusions.bounds import Bounds
 from fedcert_check.conclusions.conclusion import Conclusion
-from fedcert_check.conclusions.words import assumptions, ball, inputs
+from fedcert_check.conclusions.words import assumptions, inputs, throughout
 
 MEAN = (
     "The mean is that over the whole law of the deployed model; a mean over finitely many drawn models may"
@@ -27,10 +27,10 @@ def softmax(bounds: Bounds) -> Conclusion:
     around = f"{count:,} of {inputs(bounds.subject)}"
     sentence = (
         f"The mean softmax over the draws that {bounds.rule} may deploy decides for the label at every point"
-        f" of {ball(bounds)} around each of {around}: at each point the label's share is more than half."
+        f" of {throughout(bounds, around)}: at each point the label's share is more than half."
         if count
         else f"Nothing can be concluded about the mean softmax over the draws that {bounds.rule} may deploy"
-        f" on {ball(bounds)} around any of {inputs(bounds.subject)}: no proven share is above 50 %."
+        f" on {throughout(bounds, inputs(bounds.subject), 'any')}: no proven share is above 50 %."
     )
     said = (*assumptions(bounds), MEAN)
     return Conclusion("mean-softmax", bounds.rule, bounds.epsilon, float(count), None, sentence, said)

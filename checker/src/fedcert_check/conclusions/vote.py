@@ -2,7 +2,7 @@
 
 from fedcert_check.conclusions.bounds import Bounds
 from fedcert_check.conclusions.conclusion import Conclusion
-from fedcert_check.conclusions.words import assumptions, ball, inputs
+from fedcert_check.conclusions.words import assumptions, inputs, throughout
 
 VOTERS = (
     "The vote is that of the whole law of the deployed model: at each point every class has the probability"
@@ -20,10 +20,10 @@ def vote(bounds: Bounds) -> Conclusion:
     around = f"{count:,} of {inputs(bounds.subject)}"
     sentence = (
         f"A majority vote over the draws that {bounds.rule} may deploy decides for the label at every point"
-        f" of {ball(bounds)} around each of {around}: at each point more than half of the draws choose it."
+        f" of {throughout(bounds, around)}: at each point more than half of the draws choose it."
         if count
         else f"Nothing can be concluded about a majority vote over the draws that {bounds.rule} may deploy"
-        f" on {ball(bounds)} around any of {inputs(bounds.subject)}: no proven probability is above 50 %."
+        f" on {throughout(bounds, inputs(bounds.subject), 'any')}: no proven probability is above 50 %."
     )
     said = (*assumptions(bounds), VOTERS)
     return Conclusion("vote", bounds.rule, bounds.epsilon, float(count), None, sentence, said)

@@ -13,22 +13,57 @@ def model(bounds: Bounds) -> str:
     return f"the model that {bounds.rule} deploys"
 
 
+def verb(bounds: Bounds) -> str:
+    """What the model does: it classifies inputs, or satisfies properties."""
+    return "classifies" if bounds.subject.labelled else "satisfies"
+
+
 def inputs(subject: Robustness) -> str:
-    """All the inputs, counted and described."""
-    noun = "input" if len(subject) == 1 else "inputs"
+    """All the inputs, boxes or properties, counted and described."""
+    noun = subject.noun if len(subject) != 1 else singular(subject.noun)
     return f"{len(subject):,} {noun} ({subject.describe_choice()})"
 
 
+def singular(noun: str) -> str:
+    """One of several.
+
+    >>> singular("inputs"), singular("boxes"), singular("properties")
+    ('input', 'box', 'property')
+    """
+    return {"boxes": "box", "properties": "property"}.get(noun, noun.removesuffix("s"))
+
+
 def correctly(bounds: Bounds, in_full: bool = False) -> str:
-    """What it means for an input to be classified robustly.
+    """What it means for an input to be classified robustly, or for a property to be satisfied.
 
     Args:
         bounds: what is proven.
         in_full: whether the error of each measurement is said.
     """
-    margin = bounds.subject.margin
+    subject, margin = bounds.subject, bounds.subject.margin
     by = f" and with a margin of at least {margin!r}" if margin > 0 else ""
-    return f"correctly{by} at every point of {ball(bounds, in_full)} around each"
+    if subject.labelled and not subject.boxed:
+        return f"correctly{by} at every point of {ball(bounds, in_full)} around each"
+    if subject.boxed:
+        where = f"{'each' if subject.labelled else 'its'} {subject.describe_ball()}"
+    else:
+        where = f"{ball(bounds, in_full)} around its input"
+    return f"{f'correctly{by}' if subject.labelled else 'each'} at every point of {where}"
+
+
+def throughout(bounds: Bounds, which: str, each: str = "each") -> str:
+    """The regions of some inputs or boxes.
+
+    Args:
+        bounds: what is proven.
+        which: the inputs or boxes, counted.
+        each: whether all of them are meant, or any.
+    """
+    if not bounds.subject.boxed:
+        return f"{ball(bounds)} around {each} of {which}"
+    return (
+        f"{ball(bounds)}, of {each} of {which}" if bounds.epsilon else f"{ball(bounds)} of {each} of {which}"
+    )
 
 
 def ball(bounds: Bounds, in_full: bool = False) -> str:
@@ -43,6 +78,8 @@ def ball(bounds: Bounds, in_full: bool = False) -> str:
 
 def what_it_holds(bounds: Bounds) -> str:
     """Which inputs the ball consists of."""
+    if bounds.subject.boxed:
+        return f"The {bounds.subject.describe_ball()} of each is the region in the certificate."
     if bounds.subject.norm != "linf":
         box = bounds.subject.describe_ball(in_full=True)
         return (
@@ -80,9 +117,13 @@ def assumptions(bounds: Bounds, upper: bool = False) -> tuple[str, ...]:
         f" this certificate, and {bounds.rule} is what combines them.",
         "The network is evaluated in exact arithmetic: what rounding adds at inference is not covered.",
         what_it_holds(bounds),
-        "Labels, and how the inputs were chosen, are as the maker of the certificate states.",
+        "Labels, and how the inputs were chosen, are as the maker of the certificate states."
+        if bounds.subject.labelled
+        else "A property is that the linear constraints C f(x) + d ≥ 0 in the certificate hold; what they"
+        " mean, and"
+        " how they were chosen, is as its maker states.",
     ]
-    if bounds.subject.margin == 0:
+    if bounds.subject.labelled and bounds.subject.margin == 0:
         said.append(
             "A tie for the first place counts for the label; ties have probability 0 where the output biases"
             " have a density."
@@ -90,5 +131,9 @@ def assumptions(bounds: Bounds, upper: bool = False) -> tuple[str, ...]:
     if upper:
         said.append(
             "The upper bound speaks of the region in the certificate: the ball, its ends rounded outward."
+            if bounds.subject.labelled and not bounds.subject.boxed
+            else "The upper bound speaks of the regions and constraints in the certificate, which may be"
+            " stricter by"
+            " rounding than what they were made from."
         )
     return tuple(said)

@@ -17,7 +17,8 @@ from fedcert_check.files import DEFAULT_READING_BYTES, ReadingBudget, read_clien
 from fedcert_check.layers import Network
 from fedcert_check.properties import Properties
 from fedcert_check.rules import Rule, read_rule, require_name
-from fedcert_check.subject import PREFIX, TENSORS, Subject, read_subject
+from fedcert_check.subject import PREFIX, TENSORS, Subject
+from fedcert_check.subject_file import read_subject
 from fedcert_check.tensorfile import Arrays, without_duplicates
 from fedcert_check.validation import Array, natural, quoted, require, require_fields, shaped
 

@@ -66,6 +66,7 @@ def compare_inputs(stated: Stated, evidence: Evidence) -> Iterator[Finding]:
             "inputs.available": (said.available, subject.available),
             "inputs.seed": (said.seed, subject.seed),
             "norm": (stated.norm, subject.norm),
+            "subject": (stated.labelled, subject.labelled),
             "features": (stated.features, None if named is None else [own.entry() for own in named]),
         }
         for place, (claimed, proven) in pairs.items():

@@ -18,6 +18,7 @@ from fedcert_check.run_folder.naming import compare_names
 from fedcert_check.run_folder.page import PAGE, compare_page
 from fedcert_check.run_folder.stated import RESULT, Stated, is_earlier, read_stated
 from fedcert_check.run_folder.table import TABLE, compare_table, read_table
+from fedcert_check.subject import BOX
 from fedcert_check.tensorfile import bytes_of
 from fedcert_check.visible import visible
 
@@ -92,8 +93,12 @@ def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted]
 
 def _recorded(stated: Stated) -> str:
     """What result.json says beside what can be proved."""
-    accuracy = f"accuracy of the mean model on these inputs {100 * stated.inputs.accuracy:.1f} %"
-    return f"not proved, as recorded: {accuracy}, estimates, times, and the settings of the training"
+    found, where = (
+        stated.inputs.accuracy,
+        "at the centres of the boxes" if stated.norm == BOX else "on these inputs",
+    )
+    accuracy = "" if found is None else f"accuracy of the mean model {where} {100 * found:.1f} %, "
+    return f"not proved, as recorded: {accuracy}estimates, times, and the settings of the training"
 
 
 def _claims(stated: Stated, evidence: Evidence, recounted: Mapping[str, Recounted]) -> list[Finding]:

@@ -60,7 +60,9 @@ def _compare_input(entry: Entry, stated: Stated, evidence: Evidence, p: int) -> 
     for row in stated.rows:
         proven = evidence.of(row)
         if proven is not None and p < len(proven.subject):
-            yield from _equal(entry.below("label"), int(proven.subject.labels[p]), row.certificate)
+            labels = proven.subject.labels
+            label = None if labels is None else int(labels[p])
+            yield from _equal(entry.below("label"), label, row.certificate)
             yield from _equal(entry.below("index"), int(proven.subject.indices[p]), row.certificate)
             yield from _compare_row(entry, proven.subject, p, row.certificate)
             return

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedcert_check.run_folder.entries import Entry
-from fedcert_check.subject import LINF, WEIGHTED
+from fedcert_check.run_folder.recorded import INPUTS, MAX_COUNT, SUBJECT, require_recorded
+from fedcert_check.subject import NORMS
 
 RESULT = "result.json"
 KINDS = ("local", "transported", "direct")
@@ -15,7 +16,6 @@ FIELDS = (
 )  # fmt: skip
 TABLE_FIELDS = ("features", "accuracy_by_client")  # of a run whose inputs are measurements
 ADDED_LATER = {"inputs", "norm", "margins", "radii", "confidence", "conclusions"}
-MAX_COUNT = 2**53
 MAX_SEED = 2**64 - 1
 
 
@@ -45,7 +45,7 @@ class StatedInputs:
         available: the number of inputs that they were chosen from.
         seed: of a random choice.
         digest: of inputs and labels.
-        accuracy: of the mean model on them, as recorded.
+        accuracy: of the mean model on them, as recorded; None without labels.
     """
 
     dataset: str
@@ -54,7 +54,7 @@ class StatedInputs:
     available: int | None
     seed: int | None
     digest: str
-    accuracy: float
+    accuracy: float | None
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ class Stated:
         confidence: those of `confidence`.
         conclusions: those of `conclusions`, as JSON objects.
         features: which measurement each input coordinate is, as JSON; None where that is not said.
+        labelled: whether labels win; otherwise constraints of the user's own are asked for.
     """
 
     config: dict[str, Any]
@@ -137,6 +138,7 @@ class Stated:
     confidence: tuple[Confident, ...]
     conclusions: tuple[Entry, ...]
     features: Any = None
+    labelled: bool = True
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -157,53 +159,22 @@ def read_stated(result: Entry) -> Stated:
     Args:
         result: the whole file.
     """
-    result.fields(*FIELDS, or_these=TABLE_FIELDS)
+    result.fields(*FIELDS, or_these=(*TABLE_FIELDS, SUBJECT))
     result.below("fedcert").name()
-    _require_recorded(result)
+    require_recorded(result)
     return Stated(
         result.below("config").object().value,
         tuple(_client(row) for row in result.below("clients").rows()),
         _inputs(result.below("inputs")),
-        result.below("norm").one_of(LINF, WEIGHTED),
+        result.below("norm").one_of(*NORMS),
         tuple(_bounds(row) for row in result.below("summary").rows()),
         tuple(_bounds(row, "margin") for row in result.below("margins").rows()),
         tuple(_radii(row) for row in result.below("radii").rows()),
         tuple(_confidence(row) for row in result.below("confidence").rows()),
         tuple(row.object() for row in result.below("conclusions").rows()),
         result.value.get("features"),
+        SUBJECT not in result.value,
     )
-
-
-def _require_recorded(result: Entry) -> None:
-    """What no certificate can prove has at least the form that a run gives it."""
-    result.below("accuracy").probability()
-    for name in ("accuracy_by_rule", "timings", "refused"):
-        part = result.below(name).object()
-        for key in part.value:
-            entry = part.below(key)
-            if name == "refused":
-                entry.text()
-            else:
-                entry.number(0.0, 1.0 if name == "accuracy_by_rule" else float("inf"))
-    for row in result.below("estimates").rows():
-        row.fields("name", "rule", "epsilon", "value", "samples", "confidence_interval")
-        row.below("name").name()
-        row.below("rule").name()
-        row.below("epsilon").number(0.0)
-        row.below("value").probability()
-        row.below("samples").natural(1, MAX_COUNT)
-        ends = [end.probability() for end in row.below("confidence_interval").rows()]
-        if len(ends) != 2 or ends[0] > ends[1]:
-            row.below("confidence_interval").refuse("not the two ends of an interval")
-    for row in result.below("accuracy_by_client").rows() if "accuracy_by_client" in result.value else []:
-        row.fields("client", "examples", "accuracy")
-        row.below("client").name()
-        row.below("examples").natural(1, MAX_COUNT)
-        row.below("accuracy").probability()
-    histograms = result.below("histograms")
-    for row in histograms.rows() if histograms.value is not None else []:
-        for count in row.rows():
-            count.natural(0, MAX_COUNT)
 
 
 def _client(row: Entry) -> StatedClient:
@@ -216,7 +187,7 @@ def _client(row: Entry) -> StatedClient:
 
 
 def _inputs(entry: Entry) -> StatedInputs:
-    entry.fields("dataset", "chosen", "count", "available", "seed", "digest", "accuracy")
+    entry.fields(*INPUTS)
     return StatedInputs(
         entry.below("dataset").name(),
         entry.below("chosen").one_of(*CHOSEN),
@@ -224,7 +195,7 @@ def _inputs(entry: Entry) -> StatedInputs:
         entry.below("available").or_none(lambda own: own.natural(1, MAX_COUNT)),
         entry.below("seed").or_none(lambda own: own.natural(0, MAX_SEED)),
         entry.below("digest").hexadecimal(),
-        entry.below("accuracy").probability(),
+        entry.below("accuracy").or_none(Entry.probability),
     )
 
 

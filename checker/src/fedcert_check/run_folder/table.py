@@ -30,7 +30,7 @@ class Line:
         number: of the line in the file, from 1.
         index: of the property.
         input: the position of its input in the test set.
-        label: of the input.
+        label: of the input; None where there are no labels.
         epsilon: the radius.
         threshold: of a radius search; None elsewhere.
         claim: the kind of claim.
@@ -45,7 +45,7 @@ class Line:
     number: int
     index: int
     input: int
-    label: int
+    label: int | None
     epsilon: float
     threshold: float | None
     claim: str
@@ -98,7 +98,7 @@ def _line(number: int, row: list[str]) -> Line:
         number,
         integer("property"),
         integer("input"),
-        integer("label"),
+        integer("label") if own["label"] else None,
         real("epsilon"),
         real("threshold") if own["threshold"] else None,
         own["claim"],
@@ -149,7 +149,7 @@ def _compare_line(line: Line, row: Row, bounds: PerProperty) -> Iterator[Finding
         return
     own = {
         "input": int(subject.indices[p]),
-        "label": int(subject.labels[p]),
+        "label": None if subject.labels is None else int(subject.labels[p]),
         "epsilon": float(subject.radius[p]),
         "lower": float(bounds.lower[p]),
         "upper": None if bounds.upper is None else float(bounds.upper[p]),

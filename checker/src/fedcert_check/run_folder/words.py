@@ -35,10 +35,11 @@ def confidence_sentence(own: Recounted) -> str:
     failed = f" ({len(own.failures)} of {count} properties are not)" if own.failures else ""
     clients = statement.rule.clients
     what = f"{count} properties are safe" if subject is None else subject.describe()
+    noun = "properties" if subject is None else subject.noun
     return (
         f"{own.outcome}{failed}: at a confidence of {100 * (1 - statement.beta):.10g} %, from"
         f" {statement.draws:,} drawn models, with probability at least {percent_down(below)} and at most"
-        f" {percent_up(above)} (means over {count:,} {'inputs' if subject else 'properties'}), for the model"
+        f" {percent_up(above)} (means over {count:,} {noun}), for the model"
         f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients: {what}"
     )
 

@@ -11,7 +11,7 @@ from statistics import median
 
 from fedcert.app.report.bounds import Bounds, stated_name
 from fedcert.app.report.runs import FinishedRun
-from fedcert.app.report.words import radius_down, radius_name
+from fedcert.app.report.words import noun, radius_down, radius_name
 
 MIN_GAP = 11.0  # between the labels of two ticks, in per cent of the width
 MAX_RANGE = 1e6  # of the axis: quotient of the largest radius and that at which the axis turns
@@ -146,7 +146,8 @@ def accuracy_chart(run: FinishedRun) -> Chart | None:
           for (x, least, most), text in zip(proven, words, strict=True)),
         *(Dot("survival", x, y, f"survival under attack (estimate): {100 - y:.2f} %") for x, y in survival),
         *_confidence(run, axis),
-        Dot("accuracy", 0.0, height(accuracy), f"accuracy of the mean model: {100 * accuracy:.1f} %"),
+        *([] if accuracy is None else [
+            Dot("accuracy", 0.0, height(accuracy), f"accuracy of the mean model: {100 * accuracy:.1f} %")]),
     ]  # fmt: skip
     lines = [
         Line("band", [*lower[1:], *reversed(upper)]),
@@ -154,9 +155,9 @@ def accuracy_chart(run: FinishedRun) -> Chart | None:
         Line("lower", lower),
         *([Line("survival", survival)] if survival else []),
     ]
-    alternative = (
-        f"Certified accuracy against the {radius_name(run.summary)}. {'; '.join(words)}; {dots[-1].text}."
-    )
+    what = "accuracy" if noun(run.summary) == "inputs" else f"share of {noun(run.summary)}"
+    words += [] if accuracy is None else [dots[-1].text]
+    alternative = f"Certified {what} against the {radius_name(run.summary)}. {'; '.join(words)}."
     return Chart(alternative, axis.ticks([radius for radius, _ in found]), lines, dots)
 
 

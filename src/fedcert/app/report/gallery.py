@@ -41,7 +41,7 @@ class Card:
 
     Attributes:
         image: the input as a data URI.
-        label: the class of the input.
+        label: the class of the input; None where there is none.
         dataset: the data set that the input comes from.
         place: which property it is, in the order in which they were tested.
         title: which input it is, and of which run.
@@ -51,7 +51,7 @@ class Card:
     """
 
     image: str
-    label: int
+    label: int | None
     dataset: str
     place: int
     title: str

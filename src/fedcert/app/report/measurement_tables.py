@@ -78,10 +78,20 @@ def _row(i: int, entry: Property, claims: Sequence[Row | None]) -> list[Value]:
         place,
         row["client"],
         str(entry["label"]),
-        *(_item([_bound(entry, claim)]) for claim in claims),
+        *(proven_of(entry, claim) for claim in claims),
         *(_measurement(*own) for own in zip(row["values"], row["errors"], strict=True)),
         "succeeds" if entry["attacked"] else "fails",
     ]
+
+
+def proven_of(entry: Property, claim: Row | None) -> Item:
+    """What a claim proves of one input, in per cent.
+
+    Args:
+        entry: the input.
+        claim: of result.json; None for a dash.
+    """
+    return _item([_bound(entry, claim)])
 
 
 def _heading(feature: FeatureEntry) -> str:

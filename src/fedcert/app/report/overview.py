@@ -58,12 +58,15 @@ def means_by_scale(runs: Sequence[FinishedRun]) -> dict[str, list[Bounds]]:
     return {name: _means(each) for name, each in _by_scale(runs).items()}
 
 
-def accuracy_by_scale(runs: Sequence[FinishedRun]) -> dict[str, float]:
+def accuracy_by_scale(runs: Sequence[FinishedRun]) -> dict[str, float | None]:
     """Mean accuracy of the typical runs' mean models, by scale: on the inputs that the bounds are about.
 
-    Where these were selected for being classified correctly, it is that on the test inputs as they come.
+    Where these were selected for being classified correctly, it is that on the test inputs as they come. None
+    where no input has a label.
     """
-    return {name: fmean(map(_accuracy, each)) for name, each in _by_scale(runs).items()}
+    found = {name: [_accuracy(run) for run in each] for name, each in _by_scale(runs).items()}
+    known = {name: [own for own in each if own is not None] for name, each in found.items()}
+    return {name: fmean(each) if each else None for name, each in known.items()}
 
 
 def strongest_by_scale(runs: Sequence[FinishedRun]) -> dict[str, Bounds]:
@@ -92,7 +95,7 @@ def _by_scale(runs: Sequence[FinishedRun]) -> dict[str, list[FinishedRun]]:
     return grouped(typical(runs), lambda run: scale_name(run.config["scale"]))
 
 
-def _accuracy(run: FinishedRun) -> float:
+def _accuracy(run: FinishedRun) -> float | None:
     return run.summary["accuracy"] if run.selected else run.summary["inputs"]["accuracy"]
 
 

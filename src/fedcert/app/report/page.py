@@ -14,6 +14,7 @@ from fedcert.app.report import measurement_tables, overview, run_tables
 from fedcert.app.report.charts import accuracy_chart, radius_chart
 from fedcert.app.report.formats import item, raised
 from fedcert.app.report.gallery import Shown, grid_cards, run_cards
+from fedcert.app.report.given_table import given_inputs
 from fedcert.app.report.picture import Picture
 from fedcert.app.report.run_content import by_radius, empty_families, headline, headline_radius, reproved
 from fedcert.app.report.runs import FinishedRun, federations, merged
@@ -21,9 +22,12 @@ from fedcert.app.report.seal import OPEN, sealed
 from fedcert.app.report.table import Item, Table
 from fedcert.app.report.tables import job_table
 from fedcert.app.report.words import (
+    asked,
     chosen_inputs,
     distinct,
     hidden,
+    is_accuracy,
+    noun,
     participants,
     posterior_scale,
     scale_name,
@@ -50,11 +54,15 @@ def run_page(run: FinishedRun, result: str = OPEN) -> str:
         summary=run.summary,
         sentence=next(headline(run.summary), ""),
         clients=participants(run.summary),
-        inputs=chosen_inputs(run.summary["inputs"]),
+        inputs=chosen_inputs(run.summary["inputs"], noun(run.summary)),
+        noun=noun(run.summary),
+        asked=asked(run.summary),
+        is_accuracy=is_accuracy(run.summary),
+        boxed=run.summary["norm"] == "box",
         known=known,
         main=main,
         weighted=run.summary["norm"] == "weighted-linf",
-        rows=measurement_tables.inputs(run),
+        rows=measurement_tables.inputs(run) or given_inputs(run),
         by_client=measurement_tables.by_client(run),
         left_out=left_out,
         reproved=proven_again,
@@ -64,6 +72,7 @@ def run_page(run: FinishedRun, result: str = OPEN) -> str:
         tables=run_tables,
         cards=run_cards(run, left_out),
         command="run" if run.summary["histograms"] is not None else "certify --messages messages",
+        domain=(run.config.get("given") or {"domain": (0, 1)})["domain"],
         config=json.dumps(run.config, indent=2),
     )
     return sealed(page)

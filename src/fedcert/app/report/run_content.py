@@ -9,15 +9,17 @@ from fedcert.app.report.runs import FinishedRun
 
 TITLES = {
     "expected-accuracy": "On average over the draw",
+    "expected-share": "On average over the draw",
     "one-draw": "One draw: how many",
     "most-at-once": "One draw: which, all at once",
-    "all-at-once": "One draw: all inputs at once",
+    "all-at-once": "One draw: all at once",
     "vote": "The decision by vote",
     "mean-softmax": "The decision by mean softmax",
     "population-accuracy": "New inputs of the same kind",
     "population-share-0.95": "New inputs: almost always right",
     "population-share-0.5": "New inputs: right more often than not",
     "confidence-accuracy": "Confidence bound",
+    "confidence-share": "Confidence bound",
 }
 """What conclusions are about, in a few words."""
 

@@ -6,7 +6,7 @@ from fedcert.app.records import AtRadius, ConfidenceRow, Row, Sampled
 from fedcert.app.report.bounds import Bounds, stated_name
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Column, Item, Table, Value, bound, percent
-from fedcert.app.report.words import distinct, radius_name
+from fedcert.app.report.words import asked, distinct, noun, radius_name
 from fedcert.app.result import claim_of
 
 
@@ -39,7 +39,7 @@ def certificates(run: FinishedRun, left_out: Sequence[str] = ()) -> Table:
     ]
     empty = f" {', '.join(left_out)}: 0.00 at every radius, not listed." if left_out else ""
     caption = (
-        "Proven bounds of the expected share of inputs whose label wins on the whole ball, rounded outward."
+        f"Proven bounds of the expected share of {asked(run.summary)}, rounded outward."
         " “Local” speaks of the clients’ own models, not of the deployed one. Re-proved: by the independent"
         f" checker, when the run was made.{empty}"
     )
@@ -89,7 +89,11 @@ def radii(run: FinishedRun) -> Table | None:
         ]
         for row in run.summary["radii"]
     ]
-    caption = "Over all inputs; 0 counts for an input of which not even the point itself is proven."
+    caption = (
+        f"Over all {noun(run.summary)}; 0 counts for one of which not even that much is proven at radius 0."
+    )
+    if noun(run.summary) == "inputs":
+        caption = "Over all inputs; 0 counts for an input of which not even the point itself is proven."
     return Table("radii", "Certified radii", caption, columns, rows) if rows else None
 
 

@@ -94,6 +94,8 @@ def posterior_scale(config: Mapping[str, Any]) -> str:
     Args:
         config: the configuration of a run.
     """
+    if config.get("given") is not None:
+        return "as sent"
     match config["posterior"]:
         case "laplace":
             how = " (Laplace)"
@@ -105,12 +107,48 @@ def posterior_scale(config: Mapping[str, Any]) -> str:
 
 
 def radius_name(summary: Summary) -> str:
-    """What the radius of a run is called in headings: of measurements it counts errors.
+    """What the radius of a run is called in headings: of measurements it counts errors, boxes are widened.
 
     Args:
         summary: the content of result.json.
     """
-    return "error ×" if summary["norm"] == "weighted-linf" else "radius"
+    return {"weighted-linf": "error ×", "box": "widened by"}.get(summary["norm"], "radius")
+
+
+def noun(summary: Summary) -> str:
+    """What the bounds of a run are a share of: inputs, boxes with labels, or properties.
+
+    Args:
+        summary: the content of result.json.
+    """
+    if "subject" in summary:
+        return "properties"
+    return "boxes" if summary["norm"] == "box" else "inputs"
+
+
+def is_accuracy(summary: Summary) -> bool:
+    """Whether the mean bound is a certified accuracy: labels win around inputs that nobody selected.
+
+    Args:
+        summary: the content of result.json.
+    """
+    return noun(summary) == "inputs" and summary["inputs"]["chosen"] != "correct"
+
+
+def asked(summary: Summary) -> str:
+    """What bounds are a share of, in words.
+
+    Args:
+        summary: the content of result.json.
+    """
+    match noun(summary):
+        case "inputs":
+            return "inputs whose label wins on the whole ball"
+        case "boxes":
+            return "boxes on the whole of which the label wins"
+        case _:
+            where = "box" if summary["norm"] == "box" else "ball"
+            return f"properties whose constraints C f(x) + d ≥ 0 hold on the whole {where}"
 
 
 def radius_down(radius: float) -> str:
@@ -127,11 +165,12 @@ def distinct(values: Iterable[T]) -> list[T]:
     return list(dict.fromkeys(values))
 
 
-def chosen_inputs(inputs: ChosenInputs) -> str:
+def chosen_inputs(inputs: ChosenInputs, noun: str = "inputs") -> str:
     """Which inputs the properties are about, and how they were chosen.
 
     Args:
         inputs: the entry of result.json.
+        noun: what they are, where they were given.
     """
     count, source = f"{inputs['count']:,}", inputs["dataset"]
     of = "" if inputs["available"] is None else f" of {inputs['available']:,}"
@@ -147,4 +186,4 @@ def chosen_inputs(inputs: ChosenInputs) -> str:
                 f"{count} test inputs of {source} selected because the mean model classifies them correctly"
             )
         case _:
-            return f"{count} inputs, as given"
+            return f"{count} {noun} of {source}, as given"
