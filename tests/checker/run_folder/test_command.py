@@ -136,13 +136,18 @@ def earlier(folder: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_an_earlier_version_is_proved_and_said_to_be_one(
-    monkeypatch, capsys, tmp_path: Path
+@pytest.mark.parametrize("certificates", [True, False])
+def test_figures_of_an_earlier_version_are_not_called_proved(
+    certificates: bool, monkeypatch, capsys, tmp_path: Path
 ) -> None:
-    code, out, _ = run(monkeypatch, capsys, str(earlier(tmp_path)))
-    assert code == 0
-    assert "result.json, written by an earlier version, names no certificates: it was not compared" in out
-    assert out.splitlines()[-1] == "proved: 1 certificate; nothing else was compared"
+    """They name no certificates: whoever rewrites result.json in that form must not pass."""
+    folder = earlier(tmp_path)
+    if not certificates:
+        shutil.rmtree(folder / "certificates")
+    code, out, _ = run(monkeypatch, capsys, str(folder))
+    assert code == 2
+    assert "NOT READABLE: result.json: written by an earlier version: it names no certificates" in out
+    assert out.splitlines()[-1].startswith(f"NOT CHECKED: {int(certificates)} certificate")
 
 
 def test_certificates_alone_are_proved_and_said_to_be_alone(monkeypatch, capsys, tmp_path: Path) -> None:

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 from refused_runs import QUICK, evidence, refused
-from run_folders import write_run
+from run_folders import INPUTS, RADII, small_run, write_run
 from safetensors.torch import save_file
 
+from fedcert.federation.server import server
+from fedcert.model.properties import linf_robustness
+from fedcert.model.robustness import Origin
+from fedcert.wire.certificate_file import save_certificate
 from fedcert_check import check_run
 from fedcert_check.container import read_arrays
 from fedcert_check.digest import digest
@@ -40,6 +44,20 @@ def test_a_certificate_of_other_inputs_is_named(folder: Path, tmp_path: Path) ->
     other = write_run(tmp_path / "other", input_seed=1)
     shutil.copy(other / "certificates" / DIRECT, folder / "certificates" / DIRECT)
     refused(folder, "result.json", "inputs.digest", DIRECT, prove=True)
+
+
+def test_a_certificate_of_fewer_inputs_is_named_and_no_crash(folder: Path) -> None:
+    run = small_run()
+    own = next(one for one in run.found if one.name == DIRECT)
+    subject, few = own.properties.subject, torch.arange(INPUTS - 1)
+    origin = Origin("digits", "first", available=90, indices=few)
+    asked = linf_robustness(subject.inputs[few], subject.labels[few], RADII[0], classes=2, origin=origin)
+    certificates = server(run.messages, run.rule, run.network, asked)
+    (found,) = [one for one in certificates if one.claim.kind == "direct"]
+    path = folder / "certificates" / DIRECT
+    save_certificate(path, found, run.network, asked, run.rule, run.messages)
+    refused(folder, "result.json", "inputs.count", DIRECT, prove=True)
+    refused(folder, "result.json", "conclusions", "3 inputs", prove=True)
 
 
 def test_a_certificate_of_other_clients_is_named(folder: Path, tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ from fedcert_check.visible import visible
 
 MAX_BYTES = 2**26  # of each file
 MAX_FINDINGS = 20  # of one kind
-EARLIER = f"{RESULT}, written by an earlier version, names no certificates: it was not compared with them"
+EARLIER = (
+    f"{RESULT}: written by an earlier version: it names no certificates, so nothing that it says was checked"
+)
 ALONE = f"no {RESULT}: the certificates stand alone, and nothing was compared with them"
 WORDS = f"not checked: the words and pictures of {PAGE}"
 
@@ -117,11 +119,11 @@ def _claims(stated: Stated, evidence: Evidence, recounted: Mapping[str, Recounte
 
 
 def _earlier(evidence: Evidence) -> Comparison:
-    """A file without names of certificates is believed to be old only beside certificates that are."""
+    """A file without names of certificates is refused: its figures cannot be held against anything."""
     if any(source.subject is not None for _, source in evidence.sources()):
         says = "missing, but the certificates are of a version that states them"
         return Comparison(findings=(Finding(RESULT, "inputs", says),))
-    return Comparison(notes=(EARLIER,))
+    return Comparison(unreadable=(EARLIER,))
 
 
 def _first(findings: Iterable[Finding], file: str) -> list[Finding]:

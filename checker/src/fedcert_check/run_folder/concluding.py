@@ -11,7 +11,7 @@ from fedcert_check.errors import InvalidCertificate
 from fedcert_check.run_folder.evidence import Evidence
 from fedcert_check.run_folder.findings import Finding
 from fedcert_check.run_folder.stated import RESULT, Confident, Row, Stated
-from fedcert_check.validation import quoted
+from fedcert_check.validation import quoted, require
 
 PLACE = "conclusions"
 
@@ -80,6 +80,12 @@ def best_bounds(rows: list[Row], margins: list[Row], evidence: Evidence) -> Boun
     first = documents[0]
     if first.subject is None:
         raise InvalidCertificate(f"{rows[0].certificate} does not state what it speaks about")
+    for row, own in zip(rows, documents, strict=True):
+        count = len(own.properties)
+        require(
+            count == len(first.properties),
+            f"{row.certificate} has {count} inputs, {rows[0].certificate} {len(first.properties)}",
+        )
     uppers = [own.upper for own in documents if own.upper is not None]
     return Bounds(
         first.subject,
