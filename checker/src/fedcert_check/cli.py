@@ -14,6 +14,7 @@ from fedcert_check.errors import FedcertError, UnreadableFile
 if TYPE_CHECKING:
     from fedcert_check.cost import ProofLimits
     from fedcert_check.run_folder import RunReport
+    from fedcert_check.run_folder.whole_page import MakePage
     from fedcert_check.sampling import Sample
 
 PROGRAM = "fedcert-check"
@@ -39,11 +40,12 @@ def version_option(text: str) -> Any:
 Version = Annotated[bool, version_option(f"{PROGRAM} {__version__}")]
 
 
-def check_command(program: str) -> Callable[..., None]:
+def check_command(program: str, make_page: "MakePage | None" = None) -> Callable[..., None]:
     """The command, for a Typer application.
 
     Args:
         program: the name that its messages begin with.
+        make_page: makes the page of a run anew; None if the program cannot.
     """
 
     def check(
@@ -88,7 +90,7 @@ def check_command(program: str) -> Callable[..., None]:
 
         chosen = None if sample is None else Sample.of(sample, seed)
         limits = ProofLimits(int(max_memory * GIB), MINUTE * max_work)
-        raise typer.Exit(_check(program, certificate, messages, jobs, limits, chosen, as_json))
+        raise typer.Exit(_check(program, certificate, messages, jobs, limits, chosen, as_json, make_page))
 
     return check
 
@@ -101,9 +103,10 @@ def _check(
     limits: "ProofLimits",
     sample: "Sample | None",
     as_json: bool,
+    make_page: "MakePage | None",
 ) -> int:
     """Check, show the verdicts, and return the exit code."""
-    report = _watched(program, path, messages, jobs, limits, sample)
+    report = _watched(program, path, messages, jobs, limits, sample, make_page)
     for line in dict.fromkeys(line for own in report.reports for line in own.document.skipped):
         notify(program, line)
     for one in report.refused:
@@ -126,6 +129,7 @@ def _watched(
     jobs: int | None,
     limits: "ProofLimits",
     sample: "Sample | None",
+    make_page: "MakePage | None",
 ) -> "RunReport":
     """The report; progress is shown on standard error, in bars on a terminal and else in lines."""
     import os
@@ -150,11 +154,12 @@ def _watched(
     expected = expect(files, messages, processes, limits, sample)
     if expected.certificates or expected.confidence:
         say(expected.line)
-    run = check_run if whole else check_file
     console = Console(stderr=True)
     with progress(console, program) as track:
         after_each = say_nothing if console.is_terminal else say
-        return run(path, messages, processes, track, limits, sample, after_each)
+        if whole:
+            return check_run(path, messages, processes, track, limits, sample, after_each, make_page)
+        return check_file(path, messages, processes, track, limits, sample, after_each)
 
 
 def _print(report: "RunReport") -> None:

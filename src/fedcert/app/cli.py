@@ -11,6 +11,7 @@ from fedcert.app.certify_command import certify
 from fedcert.app.defaults import CommandOfSettings
 from fedcert.app.grid import options as grid_options
 from fedcert.app.options import Check, Overwrite
+from fedcert.app.report.again import page_again
 from fedcert.app.showing import PROGRAM, say, show
 from fedcert_check import __version__ as checker_version
 from fedcert_check.cli import check_command, one_line_errors, version_option
@@ -228,7 +229,7 @@ def _report(folders: list[Path], out: Path, command: str) -> None:
     show_grid(write_report(folders, out, command), out)
 
 
-app.command(cls=Command)(check_command(PROGRAM))
+app.command(cls=Command)(check_command(PROGRAM, page_again))
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from fedcert_check.run_folder.confident import Recounted, is_confidence, recount
 from fedcert_check.run_folder.evidence import CERTIFICATES, CONFIDENCE, Evidence, names_in
 from fedcert_check.run_folder.report import RunReport
 from fedcert_check.run_folder.stated import RESULT
+from fedcert_check.run_folder.whole_page import MakePage, compare_whole_page
 from fedcert_check.sampling import Sample
 from fedcert_check.visible import visible
 
@@ -30,6 +31,7 @@ def check_run(
     limits: ProofLimits = DEFAULT_LIMITS,
     sample: Sample | None = None,
     say: Say = say_nothing,
+    make_page: MakePage | None = None,
 ) -> RunReport:
     """Prove the certificates of a run again and hold all that its files claim against them.
 
@@ -41,11 +43,13 @@ def check_run(
         limits: of each proof.
         sample: which properties to prove; all of them where None.
         say: is called with a line after each certificate.
+        make_page: makes the page of a run anew, to compare its words too; None if nothing at hand can.
     """
     outcomes = _prove(certificates_of(folder), messages, jobs, track, limits, sample, say)
     confidence = _recount(confidence_of(folder), messages, jobs, track, limits, sample, say)
     drawn = {own.path.name: own for own in confidence if isinstance(own, Recounted)}
     comparison = compare(folder, gather(folder, outcomes, drawn), drawn)
+    comparison = compare_whole_page(folder, comparison, make_page)
     return RunReport(folder, tuple(outcomes), comparison, sample, tuple(confidence))
 
 

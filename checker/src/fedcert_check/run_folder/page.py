@@ -1,6 +1,6 @@
 """report.html: its digests, and every bound that it marks as such, held against result.json.
 
-The words and pictures of the page are not checked: a page can say anything around its bounds.
+A page can say anything around its bounds: its words are compared where one can be made anew (`whole_page`).
 """
 
 import hashlib
