@@ -10,7 +10,10 @@ from torch import nn
 
 import fedcert
 from fedcert.errors import InvalidCertificate, MissingLibrary, OutputExists
-from fedcert_check import certificates, check
+from fedcert.model.robustness import Origin
+from fedcert_check import certificates, check, check_run
+from fedcert_check.run_folder.compare import Comparison
+from fedcert_check.sampling import Sample
 
 MEAN = np.array([2, 0, 0, 2, 1, 1, 1, -1, 0, 0, 0, 0, 1, -1, 0, 1, -1, 1, 0, -1, 0, 0], dtype=np.float64)
 CLIENTS = [(MEAN + 0.02 * i, np.full(22, 1e-3)) for i in range(3)]
@@ -35,9 +38,52 @@ def test_what_is_saved_is_a_run_that_the_checker_proves(
     assert all(check(path).verdict for path in found)
     rows = (folder / "bounds.csv").read_text().splitlines()
     assert len(rows) == 1 + 9 * 2
-    assert float(rows[1].split(",")[4]) == result.certificates[0].lower[0].item()
+    assert rows[1].startswith("0,0,0.01,linf,given,local,fedavg,paper-box,")
+    assert float(rows[1].split(",")[8]) == result.certificates[0].lower[0].item()
     with pytest.raises(OutputExists):
         result.save(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edit", ["lower", "epsilon", "label", "chosen", "rule"])
+def test_an_edited_table_of_bounds_is_named(edit: str, result: fedcert.Certification, tmp_path: Path) -> None:
+    path = result.save(tmp_path / "run") / "bounds.csv"
+    assert check_run(path.parent, sample=Sample(1, 0)).comparison == Comparison(("bounds.csv",))
+    head, *lines = path.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if ",direct,fedavg,projected," in line)
+    row = dict(zip(head.split(","), lines[place].split(","), strict=True))
+    row[edit] = (
+        "0.9999999" if edit in ("lower", "upper", "epsilon") else "7" if edit == "label" else "correct"
+    )
+    lines[place] = ",".join(row.values())
+    path.write_text("\n".join([head, *lines]) + "\n")
+    found = [own.line for own in check_run(path.parent, sample=Sample(1, 0)).comparison.findings]
+    assert found[0].startswith(f"bounds.csv: line {place + 2}"), found
+    assert edit in found[0] or edit == "rule"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["a line less", "a line twice", "no table", "other columns"])
+def test_a_table_of_bounds_has_each_bound_once(
+    change: str, result: fedcert.Certification, tmp_path: Path
+) -> None:
+    path = result.save(tmp_path / "run") / "bounds.csv"
+    lines = path.read_text().splitlines()
+    edited = {"a line less": lines[:-1], "a line twice": [*lines, lines[1]], "no table": ["\0"],
+              "other columns": [line.rpartition(",")[0] for line in lines]}[change]  # fmt: skip
+    path.write_text("\n".join(edited) + "\n")
+    report = check_run(path.parent, sample=Sample(1, 0))
+    assert report.exit_code == (1 if "line" in change else 2)
+    (line,) = [*(own.line for own in report.comparison.findings), *report.comparison.unreadable]
+    assert line.startswith("bounds.csv")
+
+
+def test_selected_inputs_are_not_called_given() -> None:
+    origin = Origin("digits", "correct")
+    asked = fedcert.linf_robustness([[0.65, 0.35]], [0], 0.01, classes=2, origin=origin)
+    laws = [fedcert.DiagonalGaussian(*map(torch.from_numpy, CLIENTS[0]))]
+    found = fedcert.certify(laws, fedcert.LinearRule.fedavg([1]), MODEL, asked)
+    assert "selected because the mean model classifies them correctly" in repr(found)
 
 
 def test_a_law_without_a_message_cannot_be_saved(tmp_path: Path) -> None:
@@ -62,7 +108,7 @@ def test_a_law_without_a_message_cannot_be_saved(tmp_path: Path) -> None:
 def test_one_line_says_what_was_found_and_no_witness(result: fedcert.Certification) -> None:
     assert repr(result) == (
         f"Certification: at least {100 * np.floor(result.mean_lower * 1e4) / 1e4:.2f} % and at most 100.00 %,"
-        " mean over 2 inputs as given, ℓ∞ balls of radius 0.01"
+        " mean over 2 inputs as given, ℓ∞ balls of radius 0.01; accuracy of the mean model on them 100.0 %"
         " (3 clients, fedavg, paper-box + box + projected)"
     )
     html = result._repr_html_()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fedcert.certificate import Certificate
 from fedcert.errors import InvalidCertificate, MissingLibrary, OutputExists
 from fedcert.families.problem import Problem
+from fedcert.federation.mean_models import mean_models
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.wire import atomic
 from fedcert.wire.certificate_file import certificate_file, save_certificate
@@ -21,11 +22,11 @@ from fedcert.wire.message import Message
 from fedcert.wire.subject import as_checked
 from fedcert_check.conclusions.words import singular
 from fedcert_check.percent import percent_down, percent_up
+from fedcert_check.run_folder.saved import BOUNDS, COLUMNS
+from fedcert_check.subject import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-COLUMNS = ("property", "claim", "rule", "events", "lower", "upper")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,12 +82,22 @@ class Certification:
         return own
 
     def rows(self) -> list[dict[str, Any]]:
-        """The bounds of each property and claim."""
+        """The bounds of each property and claim; label, radius, norm and choice of inputs where known."""
+        about = self._about_each()
         return [
-            dict(zip(COLUMNS, (p, own.claim.kind, own.claim.rule, own.claim.events, low, high), strict=True))
+            dict(zip(COLUMNS, (p, *about[p], *_claim(own), low, high), strict=True))
             for own in self.certificates
             for p, (low, high) in enumerate(zip(own.lower.tolist(), _uppers(own), strict=True))
         ]
+
+    def _about_each(self) -> list[tuple[object, ...]]:
+        """Label, radius, norm and how it was chosen, of each input; None where properties are no balls."""
+        subject = self.problem.properties.subject
+        if subject is None:
+            return [(None,) * 4] * len(self.problem.properties)
+        labels = [None] * len(subject.radius) if subject.labels is None else subject.labels.tolist()
+        balls = zip(labels, subject.radius.tolist(), strict=True)
+        return [(label, radius, subject.norm, subject.origin.chosen) for label, radius in balls]
 
     def to_frame(self) -> Any:
         """The bounds of each property and claim as a pandas DataFrame."""
@@ -122,7 +133,7 @@ class Certification:
             folder: a folder that holds no run yet.
         """
         path = Path(folder)
-        if any((path / name).exists() for name in ("messages", "certificates", "bounds.csv")):
+        if any((path / name).exists() for name in ("messages", "certificates", BOUNDS)):
             raise OutputExists(f"{path}: holds a run already: save to another folder")
         if not self.messages:
             raise InvalidCertificate("a client's law is one that no message can state: it cannot be saved")
@@ -135,7 +146,7 @@ class Certification:
                 self.messages,
             )  # fmt: skip
         lines = [",".join(COLUMNS), *(",".join(map(_text, row.values())) for row in self.rows())]
-        atomic.write(path / "bounds.csv", "\n".join(lines) + "\n")
+        atomic.write(path / BOUNDS, "\n".join(lines) + "\n")
         return path
 
     def __repr__(self) -> str:
@@ -162,24 +173,47 @@ class Certification:
         )
 
     @property
+    def accuracy(self) -> float | None:
+        """The share of the inputs that the mean model classifies as labelled; None where there are no labels.
+
+        It is beside the bounds, which it is no part of: the mean model is not the one that is drawn.
+        """
+        subject, problem = self.problem.properties.subject, self.problem
+        if subject is None or subject.labels is None or subject.upper is not None:
+            return None
+        models = mean_models(problem.rule, problem.laws)
+        chosen = [problem.network(theta, subject.inputs).argmax(-1) for theta in models.theta]
+        right = torch.stack([(own == subject.labels).double().mean() for own in chosen])
+        return min(1.0, (models.share * right).sum().item())
+
+    @property
     def _asked(self) -> str:
-        """Which properties the bounds are about: inputs, norm and radius, where these are known."""
+        """Which properties the bounds are about: inputs, norm, radius and accuracy, where these are known."""
         subject = self.problem.properties.subject
         if subject is None:
             return f"{len(self.lower)} properties"
         low, high = subject.radius.min().item(), subject.radius.max().item()
-        radius = f"radius {low:g}" if low == high else f"radii {low:g} to {high:g}"
-        noun = as_checked(subject).noun if len(self.lower) != 1 else singular(as_checked(subject).noun)
+        radius = f"radius {number(low)}" if low == high else f"radii {number(low)} to {number(high)}"
+        stated = as_checked(subject)
+        noun = stated.noun if len(self.lower) != 1 else singular(stated.noun)
+        which = "as given" if subject.origin.chosen == "given" else f"({stated.describe_choice()})"
         if subject.upper is not None:
-            widened = "" if high == 0 else f", widened by {radius}"
-            return f"{len(self.lower)} {noun} as given, on the stated boxes{widened}"
-        balls = "ℓ∞ balls" if subject.weights is None else "weighted balls"
-        return f"{len(self.lower)} {noun} as given, {balls} of {radius}"
+            where = "on the stated boxes" + ("" if high == 0 else f", widened by {radius}")
+        else:
+            where = f"{'ℓ∞ balls' if subject.weights is None else 'weighted balls'} of {radius}"
+        accuracy = self.accuracy
+        beside = "" if accuracy is None else f"; accuracy of the mean model on them {100 * accuracy:.1f} %"
+        return f"{len(self.lower)} {noun} {which}, {where}{beside}"
 
     @property
     def _subject(self) -> str:
         events = " + ".join(dict.fromkeys(own.claim.events for own in self.certificates))
         return f"{len(self.problem.laws)} clients, {self.problem.rule.name}, {events}"
+
+
+def _claim(certificate: Certificate) -> tuple[str, str, str]:
+    claim = certificate.claim
+    return claim.kind, claim.rule, claim.events
 
 
 def _uppers(certificate: Certificate) -> list[float | None]:

@@ -4,8 +4,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedcert.app.clients import Examples
-from fedcert.app.mean_models import MeanModels
 from fedcert.data import Split
+from fedcert.federation.mean_models import MeanModels
 from fedcert.model.network import Network
 
 

@@ -12,7 +12,7 @@ from fedcert.app.clients import Examples
 from fedcert.app.config import RunConfig
 from fedcert.app.given import GivenInputs
 from fedcert.app.inputs import Inputs, choose_inputs
-from fedcert.app.mean_models import mean_models
+from fedcert.federation.mean_models import mean_models
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.network import Network
 from fedcert.rules import RuleContext, build_rule

@@ -14,7 +14,6 @@ from fedcert.app.config import RunConfig
 from fedcert.app.given import GivenInputs
 from fedcert.app.inputs import Inputs, count_of
 from fedcert.app.journal import Once, afresh
-from fedcert.app.mean_models import mean_models
 from fedcert.app.parts import MESSAGE, CertificateFiles, Posterior
 from fedcert.app.posing import Posed, make_rules, pose
 from fedcert.app.proofs import Drawn, Proofs, Proven, ProvenRadii
@@ -23,6 +22,7 @@ from fedcert.certificate import Estimate
 from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.protocol import CellFamily
+from fedcert.federation.mean_models import mean_models
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.robustness import Origin, Robustness
 from fedcert.progress import Tracker, silent

@@ -16,6 +16,7 @@ from fedcert_check.run_folder.findings import Finding, merged
 from fedcert_check.run_folder.gallery import GALLERY, compare_gallery
 from fedcert_check.run_folder.naming import compare_names
 from fedcert_check.run_folder.page import PAGE, compare_page
+from fedcert_check.run_folder.saved import BOUNDS, compare_saved, read_saved
 from fedcert_check.run_folder.stated import RESULT, Stated, is_earlier, read_stated
 from fedcert_check.run_folder.table import TABLE, compare_table, read_table
 from fedcert_check.subject import BOX
@@ -64,7 +65,7 @@ def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted]
     if not (folder / RESULT).exists():
         left = [name for name in (TABLE, GALLERY, PAGE) if (folder / name).exists()]
         if not left:
-            return Comparison(notes=(ALONE,))
+            return _alone(folder, evidence)
         return Comparison(findings=(Finding(RESULT, "", f"missing, but there is {' and '.join(left)}"),))
     try:
         content = _bytes(folder, RESULT)
@@ -91,6 +92,17 @@ def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted]
         except InvalidRun as error:
             unreadable.append(visible(str(error)))
     return Comparison(tuple(compared), tuple(found), tuple(unreadable), (_recorded(stated), WORDS))
+
+
+def _alone(folder: Path, evidence: Evidence) -> Comparison:
+    """Certificates without a result.json, as `Certification.save` writes them with a table of bounds."""
+    if not (folder / BOUNDS).exists():
+        return Comparison(notes=(ALONE,))
+    try:
+        found = _first(compare_saved(read_saved(_bytes(folder, BOUNDS)), evidence), BOUNDS)
+    except InvalidRun as error:
+        return Comparison(unreadable=(visible(str(error)),))
+    return Comparison((BOUNDS,), tuple(found))
 
 
 def _recorded(stated: Stated) -> str:

@@ -5,8 +5,8 @@ import torch
 from mixture_cases import LAWS, MIXED, PLAIN, fedavg, pooling
 
 from fedcert.app.accuracy import mean_accuracy
-from fedcert.app.mean_models import MAX_MODELS, mean_models
 from fedcert.data import Split
+from fedcert.federation.mean_models import MAX_MODELS, mean_models
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
 from fedcert.rules import LinearRule, Pooling
