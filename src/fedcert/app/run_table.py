@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fedcert.app.records import Row, Summary
+from fedcert.app.records import ConfidenceRow, RadiusRow, Row, Summary
 from fedcert.app.report import table as data
 from fedcert.app.report.run_content import empty_families
 from fedcert.app.report.runs import FinishedRun
@@ -17,6 +17,7 @@ from fedcert.app.report.words import (
     radius_name,
 )
 from fedcert_check.conclusions.words import singular
+from fedcert_check.confidence.level import confidence_words
 from fedcert_check.percent import bounds
 
 CERTIFIED = "certified, %"
@@ -52,11 +53,17 @@ def further_lines(summary: Summary) -> Iterator[str]:
         level = f"probability at least {100 * radii['threshold']:g} %"
         what = singular(noun(summary))
         of = f"{'an' if what == 'input' else 'a'} {what}"
-        yield f"certified {radius_name(summary)} of {of} ({level}): mean {mean}, median {median}"
+        found = f"mean {mean}, median {median}, {_reproved(radii)}"
+        yield f"certified {radius_name(summary)} of {of} ({level}): {found}"
     for row in summary["confidence"]:
-        level = f"{100 * row['confidence']:g} %, {row['draws']:,} draws"
+        level = f"{confidence_words(row['confidence'])}, {row['draws']:,} draws"
         limits = bounds(row["lower"], row["upper"])
-        yield f"confidence bound ({level}), {radius_name(summary)} {row['epsilon']:g}: {limits} %"
+        found = f"{limits} %, {_reproved(row)}"
+        yield f"confidence bound ({level}), {radius_name(summary)} {row['epsilon']:g}: {found}"
+
+
+def _reproved(row: RadiusRow | ConfidenceRow) -> str:
+    return "re-proved" if row["reproved"] else "not re-proved"
 
 
 def _naming(rows: list[Row]) -> tuple[str, ...]:

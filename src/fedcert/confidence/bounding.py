@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import torch
 from jaxtyping import Int64
@@ -24,6 +23,7 @@ from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
 from fedcert.rules import Pooling
 from fedcert_check.clopper_pearson import clopper_pearson_lower, clopper_pearson_upper
+from fedcert_check.confidence.level import allowed
 from fedcert_check.confidence.seed import law_digest, philox_key, seed_of
 from fedcert_check.digest import digest
 
@@ -50,7 +50,7 @@ def bound(
     Args:
         problem: network, properties, laws and rule. The laws are diagonal Gaussians and mixtures of them.
         draws: N.
-        beta: β in (0, 1).
+        beta: β in (0, 1), the decimal number that the float is printed as.
         messages: the digests of the messages that state the laws, in the order of the rule's weights; None
             if there are no messages: then digests of the laws stand in their place.
         device: where networks are judged.
@@ -72,7 +72,7 @@ def bound(
     require_gradual_underflow()
     seed = seed_of_problem(problem, draws, beta, messages)
     proven, broken = _count(problem, draws, philox_key(seed), torch.device(device), track)
-    level = Fraction(beta) / (2 * len(problem.properties))
+    level = allowed(beta) / (2 * len(problem.properties))
     lower = [clopper_pearson_lower(k, draws, level) for k in proven.tolist()]
     upper = [clopper_pearson_upper(draws - k, draws, level) for k in broken.tolist()]
     return ConfidenceBound(

@@ -8,6 +8,7 @@ from torch import Tensor
 from fedcert.certificate import percent_down, percent_up
 from fedcert.errors import ShapeMismatch
 from fedcert.numerics.enclosure import Enclosure
+from fedcert_check.confidence.level import allowed, confidence_of, confidence_words
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class ConfidenceBound:
 
     @property
     def confidence(self) -> float:
-        """1 − β, as a number to be shown."""
-        return 1 - self.beta
+        """1 − β, rounded down."""
+        return confidence_of(self.beta)
 
     @property
     def mean_lower(self) -> float:
@@ -75,6 +76,6 @@ class ConfidenceBound:
     def __str__(self) -> str:
         return (
             f"{self.rule}: at least {percent_down(self.mean_lower)} and at most"
-            f" {percent_up(self.mean_upper)} at {100 * self.confidence:.10g} % confidence, mean over"
-            f" {len(self.lower)} properties, {self.draws} draws"
+            f" {percent_up(self.mean_upper)} at {confidence_words(1 - allowed(self.beta))} confidence,"
+            f" mean over {len(self.lower)} properties, {self.draws} draws"
         )

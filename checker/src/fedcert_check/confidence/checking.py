@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fedcert_check.confidence.cost import affordable
 from fedcert_check.confidence.draws import Sampler
 from fedcert_check.confidence.files import Statement, read
 from fedcert_check.confidence.laws import ends
+from fedcert_check.confidence.level import allowed
 from fedcert_check.confidence.network import layers_of
 from fedcert_check.confidence.seed import philox_key
 from fedcert_check.confidence.verdict import judge
@@ -115,7 +115,7 @@ def recount(statement: Statement, jobs: int = 1, track: Tracker = silent) -> Con
     ]
     found = mapped(partial(count, statement), pieces, jobs, track, "drawing and judging networks")
     proven, broken = np.sum(found, axis=0)
-    draws, level = statement.draws, Fraction(statement.beta) / (2 * len(statement.properties))
+    draws, level = statement.draws, allowed(statement.beta) / (2 * len(statement.properties))
     return ConfidenceReport(
         statement,
         tuple(proven.tolist()),

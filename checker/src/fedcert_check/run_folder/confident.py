@@ -9,6 +9,7 @@ from fedcert_check.balls import mean_down, mean_up
 from fedcert_check.checking import Refused
 from fedcert_check.confidence import ConfidenceReport, check_confidence
 from fedcert_check.confidence.files import FORMAT, Statement, read
+from fedcert_check.confidence.level import confidence_of
 from fedcert_check.container import peek
 from fedcert_check.cost import ProofLimits
 from fedcert_check.errors import FedcertError, InvalidCertificate
@@ -127,7 +128,7 @@ def _compare_row(row: Confident, own: Recounted) -> Iterator[Finding]:
         "rule": (row.rule, statement.rule.name),
         "properties": (row.properties, len(statement.properties)),
         "draws": (row.draws, statement.draws),
-        "confidence": (row.confidence, 1 - statement.beta),
+        "confidence": (row.confidence, confidence_of(statement.beta)),
         "epsilon": (row.epsilon, None if own.subject is None else own.subject.common_radius),
     }
     for field, (said, found) in pairs.items():

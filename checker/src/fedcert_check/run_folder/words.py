@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from fedcert_check.confidence.level import allowed, confidence_words
 from fedcert_check.percent import percent_down, percent_up
 from fedcert_check.run_folder.compare import Comparison
 from fedcert_check.run_folder.confident import Recounted
@@ -37,7 +38,7 @@ def confidence_sentence(own: Recounted) -> str:
     what = f"{count} properties are safe" if subject is None else subject.describe()
     noun = "properties" if subject is None else subject.noun
     return (
-        f"{own.outcome}{failed}: at a confidence of {100 * (1 - statement.beta):.10g} %, from"
+        f"{own.outcome}{failed}: at a confidence of {confidence_words(1 - allowed(statement.beta))}, from"
         f" {statement.draws:,} drawn models, with probability at least {percent_down(below)} and at most"
         f" {percent_up(above)} (means over {count:,} {noun}), for the model"
         f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients: {what}"

@@ -12,6 +12,7 @@ from statistics import median
 from fedcert.app.report.bounds import Bounds, stated_name
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.words import noun, radius_down, radius_name
+from fedcert_check.confidence.level import confidence_words
 
 MIN_GAP = 11.0  # between the labels of two ticks, in per cent of the width
 MAX_RANGE = 1e6  # of the axis: quotient of the largest radius and that at which the axis turns
@@ -217,7 +218,7 @@ def _confidence(run: FinishedRun, axis: Axis) -> list[Dot]:
             "confidence",
             axis.place(row["epsilon"]),
             height(row["lower"]),
-            f"confidence bound ({100 * row['confidence']:g} %): {limits.text}",
+            f"confidence bound ({confidence_words(row['confidence'])}): {limits.text}",
             height(row["upper"]),
         )
         for row in run.summary["confidence"]

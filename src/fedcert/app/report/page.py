@@ -33,6 +33,7 @@ from fedcert.app.report.words import (
     scale_name,
 )
 from fedcert.app.stopwatch import duration
+from fedcert_check.confidence.level import confidence_words
 
 
 def run_page(run: FinishedRun, result: str = OPEN) -> str:
@@ -171,6 +172,7 @@ def _environment() -> Environment:
     environment.globals["compact"] = compact
     environment.filters |= {
         "as_items": as_items,
+        "confidence_words": confidence_words,
         "duration": duration,
         "hidden": hidden,
         "scale": scale_name,

@@ -8,6 +8,7 @@ from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.table import Column, Item, Table, Value, bound, percent
 from fedcert.app.report.words import asked, distinct, noun, radius_name
 from fedcert.app.result import claim_of
+from fedcert_check.confidence.level import confidence_words
 
 
 def certificates(run: FinishedRun, left_out: Sequence[str] = ()) -> Table:
@@ -99,7 +100,7 @@ def radii(run: FinishedRun) -> Table | None:
 
 def confidence(run: FinishedRun) -> Table | None:
     """The confidence bounds; None if there are none."""
-    levels = distinct(f"{100 * row['confidence']:g} %" for row in run.summary["confidence"])
+    levels = distinct(confidence_words(row["confidence"]) for row in run.summary["confidence"])
     columns = [
         *map(Column, (radius_name(run.summary), "rule")),
         Column("at least, %", rounding="down", group="confidence bound"),
