@@ -31,7 +31,7 @@ def test_no_figure_is_cut_off_in_a_terminal_of_any_width(rule: str, seconds: flo
     ("families", "heading"),
     [
         (("projected",), "0.001 direct"),
-        (("paper-box", "projected"), "0.001 direct pog projected"),
+        (("paper-box", "projected"), "0.001 direct projected"),
     ],
 )
 def test_a_row_in_a_narrow_terminal_is_headed_by_all_that_names_it_and_no_figure(

@@ -71,6 +71,13 @@ def test_rule_and_events_are_named_only_where_there_are_several() -> None:
     assert cells(run)[0] == ["0.001", "direct", "[50.00, 100.00]", "87.50", "no", "1.2"]
 
 
+def test_events_alone_are_named_where_the_rule_is_the_same() -> None:
+    run = summary()
+    run["summary"] = [row for row in run["summary"] if row["rule"] == "pog"]
+    assert {row[2] for row in cells(run)} == {"paper-box", "projected"}
+    assert "pog" not in {own for row in cells(run) for own in row}
+
+
 def test_a_certificate_that_the_checker_proved_says_so_and_the_others_do_not() -> None:
     run = summary()
     run["summary"][2]["reproved"] = True

@@ -1,6 +1,7 @@
 """What a run says in the terminal: a table of all claims at all radii."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from fedcert.app.records import ConfidenceRow, RadiusRow, Row, Summary
 from fedcert.app.report import table as data
@@ -20,6 +21,7 @@ from fedcert_check.conclusions.words import singular
 from fedcert_check.confidence.level import confidence_words
 from fedcert_check.percent import bounds
 
+NAMES: tuple[Literal["rule", "events"], ...] = ("rule", "events")
 CERTIFIED = "certified, %"
 """The heading of the bounds; the columns before it say what is bounded."""
 
@@ -37,8 +39,9 @@ def run_rows(summary: Summary) -> data.Table:
     )
     empty = empty_families(summary)
     shown = [row for row in summary["summary"] if row["events"] not in empty]
-    names = (radius_name(summary), "claim", *_naming(shown), CERTIFIED, "survive, %", "re-proved", "s")
-    rows = [_row(run, row, len(_naming(shown)) > 0) for row in shown]
+    naming = _naming(shown, config["rule"])
+    names = (radius_name(summary), "claim", *naming, CERTIFIED, "survive, %", "re-proved", "s")
+    rows = [_row(run, row, naming) for row in shown]
     return data.Table("summary", title, _caption(summary, empty), [*map(data.Column, names)], rows)
 
 
@@ -66,19 +69,20 @@ def _reproved(row: RadiusRow | ConfidenceRow) -> str:
     return "re-proved" if row["reproved"] else "not re-proved"
 
 
-def _naming(rows: list[Row]) -> tuple[str, ...]:
-    """Columns that are needed to tell the claims apart."""
-    several = len({(row["rule"], row["events"]) for row in rows}) > 1
-    return ("rule", "events") if several else ()
+def _naming(rows: list[Row], deployed: str) -> tuple[Literal["rule", "events"], ...]:
+    """Columns that are needed to tell the claims apart; the deployed rule stands below the table."""
+    rules, events = {row["rule"] for row in rows}, {row["events"] for row in rows}
+    needed = (rules - {deployed}, len(events) > 1)
+    return tuple(name for name, own in zip(NAMES, needed, strict=True) if own)
 
 
-def _row(run: FinishedRun, row: Row, named: bool) -> list[data.Value]:
+def _row(run: FinishedRun, row: Row, naming: tuple[Literal["rule", "events"], ...]) -> list[data.Value]:
     rule = row["rule"] if row["claim"] != "local" else ""  # local claims concern no deployed model
     seconds = f"{row['seconds']:.1f}" if row["seconds"] < 100 else f"{row['seconds']:.0f}"
     return [
         data.Item(f"{row['epsilon']:g}", row["epsilon"]),
         row["claim"],
-        *((row["rule"], row["events"]) if named else ()),
+        *(row[name] for name in naming),
         data.Item(bounds(row["lower"], row["upper"]), row["lower"]),
         data.percent(run.estimate("attack-survival", row["epsilon"]).get(rule)),
         "yes" if row["reproved"] else "no",

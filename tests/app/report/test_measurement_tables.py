@@ -31,6 +31,8 @@ def test_inputs_are_rows_with_units_errors_and_bounds_the_least_proven_first() -
             "attack × 0",
         )
     ]
+    measured = [column.view for column in table.columns if column.group == "measured"]
+    assert measured == ["with an error", *["all else"] * 3], "a page shows those that may vary first"
     rows = [[text(value) for value in row] for row in table.rows]
     assert [row[:3] for row in rows] == [[0, "client-0", "3"], [1, "client-1", "7"]]
     assert rows[0][3:] == [

@@ -19,7 +19,10 @@ def test_the_table_of_jobs_has_a_column_for_every_claim_of_any_job() -> None:
     assert second["box direct fedavg ≥"].text == "56.17"
     assert "box direct fedavg ≤" not in headings(table)
     assert first["data set"].link == "one.html"
-    assert first["accuracy, %"].text == "81.25"
+    assert first["accuracy, % all"].text == "81.25"
+    assert first["accuracy, % these"].text == f"{100 * one.summary['inputs']['accuracy']:.2f}"
+    assert "inputs each, " in table.caption
+    assert "ℓ∞ balls of radius" in table.caption
     assert first["seconds"].text == "15.0"
     assert second["scale"].key < first["scale"].key  # what is learned sorts behind what is given
 

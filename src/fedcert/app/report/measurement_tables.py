@@ -14,6 +14,8 @@ from fedcert.app.table_records import FeatureEntry
 from fedcert_check.balls import mean_down, mean_up
 from fedcert_check.features import decimal_down
 
+VARYING, FIXED = "with an error", "all else"
+
 
 def inputs(run: FinishedRun) -> Table | None:
     """Each input as a row, the least proven first: values, what may vary, class, bounds; None for images.
@@ -24,10 +26,11 @@ def inputs(run: FinishedRun) -> Table | None:
     features = run.summary.get("features")
     if features is None:
         return None
+    places = _varying_first(run)
     columns = [
         *map(Column, ("input", "client", "class")),
         *(Column(f"× {radius:g}", group="certified, %") for radius in run.radii),
-        *(Column(_heading(feature), group="measured") for feature in features),
+        *(Column(_heading(features[i]), group="measured", view=view) for i, view in places),
         Column(f"attack × {run.epsilon:g}"),
     ]
     claims = [run.strongest_at(radius) for radius in run.radii]
@@ -39,7 +42,7 @@ def inputs(run: FinishedRun) -> Table | None:
         " one, and the proven bounds of the probability that the drawn model gives it its class wherever all"
         f" values are within so many errors. The least proven come first.{meaning}"
     )
-    rows = [_row(i, entry, claims) for i, entry in ranked]
+    rows = [_row(i, entry, claims, [own for own, _ in places]) for i, entry in ranked]
     return Table("inputs", "Values and bounds", caption, columns, rows)
 
 
@@ -71,7 +74,7 @@ def by_client(run: FinishedRun) -> Table | None:
     return Table("accuracy-by-client", "Accuracy by client", caption, columns, rows)
 
 
-def _row(i: int, entry: Property, claims: Sequence[Row | None]) -> list[Value]:
+def _row(i: int, entry: Property, claims: Sequence[Row | None], places: Sequence[int]) -> list[Value]:
     row = entry["row"]
     place = entry["index"] if entry["index"] >= 0 else i
     return [
@@ -79,7 +82,7 @@ def _row(i: int, entry: Property, claims: Sequence[Row | None]) -> list[Value]:
         row["client"],
         str(entry["label"]),
         *(proven_of(entry, claim) for claim in claims),
-        *(_measurement(*own) for own in zip(row["values"], row["errors"], strict=True)),
+        *(_measurement(row["values"][j], row["errors"][j]) for j in places),
         "succeeds" if entry["attacked"] else "fails",
     ]
 
@@ -92,6 +95,14 @@ def proven_of(entry: Property, claim: Row | None) -> Item:
         claim: of result.json; None for a dash.
     """
     return _item([_bound(entry, claim)])
+
+
+def _varying_first(run: FinishedRun) -> list[tuple[int, str]]:
+    """The place of each measurement, and with which others a page shows it: all together do not fit one."""
+    errors = [entry["row"]["errors"] for entry in run.properties if "row" in entry]
+    varies = [any(own) for own in zip(*errors, strict=True)]
+    views = [(i, VARYING if own else FIXED) for i, own in enumerate(varies)]
+    return sorted(views, key=lambda own: own[1] != VARYING)
 
 
 def _heading(feature: FeatureEntry) -> str:

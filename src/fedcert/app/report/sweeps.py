@@ -17,6 +17,7 @@ from fedcert.app.report.grouping import (
     spread_table,
 )
 from fedcert.app.report.measures import Measure, accuracy, bound, estimate, families, upper
+from fedcert.app.report.overview import about
 from fedcert.app.report.runs import FinishedRun, order
 from fedcert.app.report.table import Column, Item, Table
 from fedcert.app.report.words import RULE_NAMES, distinct
@@ -118,7 +119,12 @@ def sweep_table(
     swept = KEYS.get(setting, Key(Column(setting.replace("_", " ")), lambda run: _item(run, setting)))
     keys = [*(key for name, key in KEYS.items() if name != setting), swept]
     title = f"Certified probability{' and cost' if costs else ''} against {words(setting)}"
-    caption = f"{rule_names(chosen)}, all else equal; estimates are no bounds."
+    if not chosen:
+        return []
+    caption = (
+        f"{rule_names(chosen)}, all else equal; estimates are no bounds. Bounds are means over"
+        f" {about(chosen)}. Acc.: of the mean model on all test inputs."
+    )
     table = Table(sweep_name(setting), title, caption, study=STUDY, choice=words(setting))
     return spread_table(table, chosen, keys, [*certified(chosen), *costs], setting)
 

@@ -25,7 +25,8 @@ def job_table(runs: Sequence[FinishedRun]) -> Table:
         key=lambda claim: (order.index(claim[2]), [*kinds, claim[0]].index(claim[0])),
     )
     closed = {claim for run in runs for claim, row in run.claims.items() if row["upper"] is not None}
-    columns = [*map(Column, ("data set", "hidden", "clients", "α", "scale", "seed", "accuracy, %"))]
+    columns = [*map(Column, ("data set", "hidden", "clients", "α", "scale", "seed"))]
+    columns += [Column(name, group="accuracy, %") for name in ("all", "these")]
     for claim in claims:
         kind, rule, events = claim
         view = f"{events} · {kind} · {rule}"
@@ -36,8 +37,9 @@ def job_table(runs: Sequence[FinishedRun]) -> Table:
     columns += [Column(ESTIMATES[name], group="estimated") for name in sampled]
     columns.append(Column("seconds", 1))
     caption = (
-        "Bounds in %, mean over the properties of a job: lower bounds are rounded down, upper bounds up."
-        " Accuracy is that of the mean model on all test inputs; estimates are those of the deployed rule."
+        f"Bounds in %, mean over the properties of a job ({about(runs)}): lower bounds are rounded down,"
+        " upper bounds up. Accuracy is that of the mean model, on all test inputs and on these; estimates are"
+        " those of the deployed rule."
     )
     return Table(
         "jobs", "Every job", caption, columns, [_job_row(run, claims, closed, sampled) for run in runs]
@@ -59,6 +61,7 @@ def _job_row(
         Item(scale_name(config["scale"]), float("inf") if config["scale"] == "learned" else config["scale"]),
         config["seed"],
         percent(run.summary["accuracy"]),
+        percent(run.summary["inputs"]["accuracy"]),
     ]
     for claim in claims:
         proven = run.claims.get(claim)

@@ -8,6 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from fedcert.app.report.figures.curves import certified_panel, group_title, panels, selected, shared_legend
 from fedcert.app.report.figures.style import GREY, picture, styled
+from fedcert.app.report.overview import about
 from fedcert.app.report.picture import Picture
 from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.sweeps import MIN_VALUES, place, rule_names, sweep_name, sweeps, swept_settings, words
@@ -38,7 +39,8 @@ def sweep_figure(runs: Sequence[FinishedRun], setting: str, min_values: int = MI
     caption = (
         f"Certified probability under {rule_names(runs)} against {words(setting)}, by events. Lines are"
         " proven lower bounds, the band reaches to the proven upper bound; attack survival and MC–IBP are"
-        f" estimates. {len(groups)} of {len(every)} such federations are shown."
+        f" estimates. Means over {about([run for group in groups for run in group])}."
+        f" {len(groups)} of {len(every)} such federations are shown."
     )
     title = f"Certified probability against {words(setting)}"
     return [picture(figure, sweep_name(setting), title, caption)]
