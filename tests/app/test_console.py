@@ -6,7 +6,7 @@ from rich.console import Console
 from run_summaries import summary
 from terminal import shown
 
-from fedcert.app.console import grid_table, show_grid, show_run, summary_table
+from fedcert.app.console import folded, grid_table, show_grid, show_run, summary_table
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
@@ -51,7 +51,17 @@ def test_a_run_is_shown_with_its_sentence_first_and_the_place_of_its_report(
     show_run(summary(), Path("some[/where]"), Console(width=width))
     words = " ".join(capsys.readouterr().out.split())
     assert words.startswith("What [follows] at 0.001.")
+    assert "\\n" not in words
     assert words.endswith("report: some[/where]/report.html not re-proved yet: fedcert check some[/where]")
+
+
+@pytest.mark.parametrize("width", range(20, 60))
+def test_no_line_parts_a_figure_from_its_sign(width: int) -> None:
+    text = "classifies at least 91.95 % and at most 91.99 % of 360 inputs, [91.95, 91.99] %, and so on"
+    lines = folded(text, width)
+    assert not any(line.startswith("%") for line in lines)
+    assert max(map(len, lines)) <= width
+    assert " ".join(lines) == text
 
 
 def test_a_run_that_was_proved_twice_needs_no_further_check(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +17,8 @@ from fedcert.app.reprove import all_reproved
 from fedcert.app.run_table import CERTIFIED, further_lines, run_rows
 from fedcert_check.console import plain
 from fedcert_check.narrow import FittedTable
+
+NO_BREAK = "\u00a0"  # a space at which lines are not folded
 
 
 def terminal(table: data.Table, keys: int) -> FittedTable:
@@ -43,6 +46,20 @@ def summary_table(summary: Summary) -> FittedTable:
     return terminal(table, [column.name for column in table.columns].index(CERTIFIED))
 
 
+def folded(text: str, width: int) -> list[str]:
+    """A text in lines of a width that part no figure from its sign of per cent.
+
+    Args:
+        text: one paragraph.
+        width: of the terminal.
+
+    >>> folded("at least 91.95 % and at most 91.99 %", 15)
+    ['at least', '91.95 % and at', 'most 91.99 %']
+    """
+    lines = wrap(text.replace(" %", f"{NO_BREAK}%"), width, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
 def show_run(summary: Summary, folder: Path, console: Console) -> None:
     """Print what a run proves: the sentence that a user came for, the table, and the path of the report.
 
@@ -51,10 +68,10 @@ def show_run(summary: Summary, folder: Path, console: Console) -> None:
         folder: the run's folder.
         console: where to.
     """
-    for sentence in headline(summary):
-        console.print(plain(sentence))
+    for line in (line for sentence in headline(summary) for line in folded(sentence, console.width)):
+        console.print(plain(line))
     console.print(summary_table(summary))
-    for line in further_lines(summary):
+    for line in (line for text in further_lines(summary) for line in folded(text, console.width)):
         console.print(plain(line))
     console.print(plain(f"report: {folder / 'report.html'}"), soft_wrap=True)
     if not all_reproved(summary):
