@@ -87,7 +87,7 @@ def train(setting: Setting, epsilon: float = 1e-3, properties: int = 50) -> Trai
     posed = pose(config, federation.network, laws, federation.sizes, federation.initial, federation.examples)
     rule = posed.rules["fedavg"]
     assert isinstance(rule, LinearRule)
-    robust = posed.inputs.robust_within(epsilon, 0.0, federation.examples.classes)
+    robust = posed.inputs.properties_within(epsilon, 0.0, federation.examples.classes)
     return Trained(federation.network, laws, rule, robust)
 
 

@@ -38,6 +38,20 @@ def normal_tail(z: acb) -> acb:
     return (z / acb(2).sqrt()).erfc() / 2
 
 
+def exact_folded_mean(mean: arb, deviation: arb) -> arb:
+    """E |m + r Z| = |m| + 2 r (φ(ν) − ν Q(ν)), ν = |m|/r."""
+    size = abs(mean)
+    if deviation == 0:
+        return size
+    nu = size / deviation
+    return size + 2 * deviation * ((-nu * nu / 2).exp() / (2 * arb.pi()).sqrt() - nu * tail(nu))
+
+
+def tail(z: arb) -> arb:
+    """Q(z)."""
+    return (z / arb(2).sqrt()).erfc() / 2
+
+
 def between(low: float, high: float) -> arb:
     """The ball from one number to another."""
     return arb(low).union(arb(high))

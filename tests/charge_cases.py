@@ -26,7 +26,7 @@ from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines as ReLULines
 from fedcert.families.projected.relaxation import through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
-from fedcert.families.projected.spread import concentration, rounded_centre
+from fedcert.families.projected.spread import rounded_centre
 from fedcert.laws import DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.diagonal_affine import DiagonalAffine
@@ -35,6 +35,7 @@ from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.backward import LooseBound
 from fedcert.numerics.box import Box
+from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail_lower, tail_upper
 from fedcert.numerics.interval import Bounds
 from fedcert.numerics.rectified import log_moment, second_moment
@@ -367,11 +368,26 @@ def violation_sum() -> bool:
         return above(found, arb(0.3) + arb(1e-17))
 
 
-def concentrations() -> bool:
-    u = 25 + 10 * uniform(stream(3, "u"), 300)
-    truths = [accurate(lambda v=v: (-(arb(v) ** 2) / 2).exp()) for v in u.tolist()]
-    found = concentration(u).upper.tolist()
-    return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
+def squares() -> bool:
+    x = random(300)
+    found = Enclosure.exactly(x).square()
+    with precision(EXACT):
+        pairs = zip(found.lower.tolist(), x.tolist(), strict=True)
+        return all(arb(low) <= arb(own) ** 2 for low, own in pairs)
+
+
+def shaken_movement() -> bool:
+    """Σ_k δ_k E |r_k Z| + u ‖δ∘r‖ of rows with noise, at weights of mean 0."""
+    S, q, delta = random(2, 300).abs(), random(1, 1, 2).abs(), random(1, 300).abs()
+    layer = DiagonalAffine(0 * S, full(0.0, 2), S, full(1.0, 2), 0 * S, full(0.0, 2), 0.0)
+    found = layer.movement(full(0.0, 1, 1, 2), delta, full(0.0, 1), q).item()
+    with precision(300):
+        root, pairs = (2 / arb.pi()).sqrt(), list(zip(*balls(S), strict=True))
+        shares = [norm(*(a * b for a, b in zip(balls(q[0, 0]), own, strict=True))) for own in pairs]
+        widest = max(balls(q[0, 0]))
+        beyond = [widest * max(own) / arb.pi() for own in pairs]
+        truth = dot(balls(delta[0]), [root * s + t for s, t in zip(shares, beyond, strict=True)])
+        return above(found, truth)
 
 
 def noise() -> bool:

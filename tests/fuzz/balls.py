@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from balls import precision
+from balls import precision, tail
 from flint import arb
 from torch import Tensor
 
@@ -49,11 +49,6 @@ def accurate(value: Callable[[], arb], digits: int = 30) -> arb:
                 return ball
         bits *= 2
     return arb(0, math.inf)
-
-
-def tail(z: arb) -> arb:
-    """Q(z) = Pr(Z > z)."""
-    return (z / arb(2).sqrt()).erfc() / 2
 
 
 def mass(a: arb, b: arb) -> arb:

@@ -54,6 +54,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "lines": (pieces.lines, 5),
     "moments": (pieces.moments, 3),
     "noise": (pieces.noises, 3),
+    "shaken rows": (pieces.shaken_rows, 2),
     "inversion": (pieces.inversion, 0.5),
     "cell certificates": (certificates.cells, 2),
     "box certificates": (certificates.boxes, 0.2),

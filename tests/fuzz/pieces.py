@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from balls import exact_folded_mean
 from flint import arb
 from problems import normal, uniform
 from torch import Tensor
@@ -154,8 +155,8 @@ def noises(generator: torch.Generator) -> Iterator[Verdict]:
     u = choice(generator, 1.0, 6.0, 30.0) * uniform(generator, 1)
     delta, r = scales(generator, 1, K), scales(generator, 1, 1, K)
     layer, inputs = layer_of(generator, K, 2), scales(generator, 1, 2)
-    theta = uniform(generator, 1, K).round()
-    moved = MovedInputs(delta, theta, delta * uniform(generator, 1, K).round(), layer, inputs)
+    steepness = uniform(generator, 1, K).round()
+    moved = MovedInputs(delta, steepness, layer, inputs)
     mean, deviation, bias = bounded(generator, 1, K), scales(generator, 1, K), scales(generator, 1, 1)
     noise = IndependentNoise(r, bias)
     found = [
@@ -168,13 +169,13 @@ def noises(generator: torch.Generator) -> Iterator[Verdict]:
     def truths(place: int) -> arb:
         width, d, own, ends = arb(u.item()), balls(delta[0]), balls(r[0, 0]), balls(inputs[0])
         if place == 0:
-            return (-width * width / 2).exp()
+            return tail(width)
         wide = [x * y for x, y in zip(d, own, strict=True)]
         root = (2 / arb.pi()).sqrt()
         if place == 1:
             return root * sum(wide, arb(0)) + width * norm(*wide)
         if place == 2:
-            reading = [x * arb(t) for x, t in zip(own, theta[0].tolist(), strict=True)]
+            reading = [x * arb(t) for x, t in zip(own, steepness[0].tolist(), strict=True)]
             M = [
                 [abs(m) + e for m, e in zip(*pair, strict=True)]
                 for pair in zip(balls(layer.weight), balls(layer.weight_error), strict=True)
@@ -185,8 +186,7 @@ def noises(generator: torch.Generator) -> Iterator[Verdict]:
                 for j, end in enumerate(ends)
             ]
             largest = norm(*(end * max(reading[k] * S[k][j] for k in range(K)) for j, end in enumerate(ends)))
-            rest = dot(own, balls(moved.rest[0]))
-            linear = sum(columns, arb(0)) + width * largest + rest
+            linear = sum(columns, arb(0)) + width * largest
             return root * min(sum(wide, arb(0)), linear) + width * norm(*wide)
         pairs = list(zip(mean[0].tolist(), deviation[0].tolist(), strict=True))
         square = sum((x * x * exact_second_moment(*pair) for x, pair in zip(own, pairs, strict=True)), arb(0))
@@ -195,6 +195,31 @@ def noises(generator: torch.Generator) -> Iterator[Verdict]:
 
     for place, value in enumerate(found):
         yield verdict(above(value, accurate(lambda p=place: truths(p), 20)), f"noise {place}", value)
+
+
+def shaken_rows(generator: torch.Generator) -> Iterator[Verdict]:
+    """What a region moves of rows with noise: folded normals, s̄, τ and the Lipschitz constant."""
+    layer, rows, q = layer_of(generator, 2, K), bounded(generator, 1, 1, 2), scales(generator, 1, 1, 2)
+    radius, u = scales(generator, 1, K), choice(generator, 1.0, 6.0, 30.0) * uniform(generator, 1)
+    found = [layer.movement(rows, radius, u, own).item() for own in (None, q)]
+
+    def truth(shaking: list[arb]) -> arb:
+        total, square = arb(0), arb(0)
+        M, error, S = (balls(own) for own in (layer.weight, layer.weight_error, layer.weight_scale))
+        B, deltas = balls(rows[0, 0]), balls(radius[0])
+        for k, delta in enumerate(deltas):
+            mean = abs(sum((B[j] * M[j][k] for j in range(2)), arb(0)))
+            inexact = sum((abs(B[j]) * error[j][k] for j in range(2)), arb(0))
+            own = sum(((B[j] * S[j][k]) ** 2 for j in range(2)), arb(0))
+            moment = sum((shaking[j] ** 2 * (M[j][k] ** 2 + S[j][k] ** 2) for j in range(2)), arb(0))
+            steepest = max(shaking[j] * S[j][k] for j in range(2))
+            average = exact_folded_mean(mean, (own + moment).sqrt())
+            total += delta * (average + inexact + steepest / arb.pi())
+            square += delta * delta * (own + steepest * steepest)
+        return total + arb(u.item()) * square.sqrt()
+
+    for value, own in zip(found, ([arb(0)] * 2, balls(q[0, 0])), strict=True):
+        yield verdict(above(value, accurate(lambda s=own: truth(s), 20)), "shaken rows", value)
 
 
 def inversion(generator: torch.Generator) -> Iterator[Verdict]:

@@ -37,19 +37,17 @@ class Outputs(NamedTuple):
 
 @dataclass(frozen=True)
 class MovedInputs:
-    """v(x) = θ∘Δ(x) + e(x) with |v| ≤ δ and |e| ≤ ρ: how a region moves what a layer reads.
+    """v(x) with |v| ≤ δ and |v_k(x) − v_k(y)| ≤ L_k |Δ_k(x) − Δ_k(y)|: how a region moves what a layer reads.
 
     Attributes:
         delta: δ.
-        theta: θ.
-        rest: ρ.
+        steepness: L: 0 for what cannot move, 1 for all else.
         layer: the layer before, whose outputs Δ moves.
         inputs: bounds of what moves that layer's inputs.
     """
 
     delta: Float64[Tensor, "P k"]
-    theta: Float64[Tensor, "P k"]
-    rest: Float64[Tensor, "P k"]
+    steepness: Float64[Tensor, "P k"]
     layer: "RandomAffine"
     inputs: Float64[Tensor, "P p"]
 
@@ -78,18 +76,21 @@ class RowNoise(Protocol):
     def at_rectified(
         self, mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
     ) -> Float64[Tensor, "P R"]:
-        """Bounds of the deviations given h, for random inputs h_k = relu(μ_k + t_k Z_k), but for e^(−u²/2).
+        """Bounds of the deviations given h, for random inputs h_k = relu(μ_k + t_k Z_k), but for Q(u).
 
         Upper bounds of μ and t may be given.
         """
         ...
 
     def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """Bounds of sup |B W̃ v| over |v| ≤ δ, but for e^(−u²/2)."""
+        """Bounds of sup |B W̃ v| over |v| ≤ δ, but for Q(u)."""
         ...
 
     def over_moved(self, moved: MovedInputs, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """Bounds of sup_x |B W̃ v(x)| for noise independent of the layers before, but for 2 e^(−u²/2)."""
+        """Bounds of sup_x B W̃ v(x), and of sup_x −B W̃ v(x), for noise independent of the layers before.
+
+        They fail with a probability of at most 2 Q(u) each, and of 3 Q(u) together.
+        """
         ...
 
 
@@ -159,13 +160,21 @@ class RandomAffine(Protocol):
         ...
 
     def movement(
-        self, rows: Float64[Tensor, "P R m"], radius: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+        self,
+        rows: Float64[Tensor, "P R m"],
+        radius: Float64[Tensor, "P k"],
+        u: Float64[Tensor, "P"],
+        shaking: Float64[Tensor, "P R m"] | None = None,
     ) -> Float64[Tensor, "P R"]:
-        """A bound of sup |B W v| over |v| ≤ δ, mean and noise, but for e^(−u²/2) a row."""
+        """A bound of sup |B W v| over |v| ≤ δ, mean and noise, but for Q(u) a row.
+
+        With `shaking`, of E sup |(B + N) W v|, the mean over independent normals N of these deviations. Only
+        laws whose weights are independent of each other are asked that.
+        """
         ...
 
     def spread_inputs(
         self, rows: Float64[Tensor, "P R m"], inputs: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
     ) -> Float64[Tensor, "P R"]:
-        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for e^(−u²/2)."""
+        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for Q(u)."""
         ...

@@ -8,6 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, MovedInputs, Outputs
+from fedcert.numerics.folded import ROUNDINGS, folded_mean
 from fedcert.numerics.rectified import second_moment
 from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, rounding_error, up
 
@@ -128,36 +129,50 @@ class DiagonalAffine:
         return Outputs(mean, deviation, error)
 
     def movement(
-        self, rows: Float64[Tensor, "P R m"], radius: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+        self,
+        rows: Float64[Tensor, "P R m"],
+        radius: Float64[Tensor, "P k"],
+        u: Float64[Tensor, "P"],
+        shaking: Float64[Tensor, "P R m"] | None = None,
     ) -> Float64[Tensor, "P R"]:
-        """A bound of |B W v| over |v| ≤ δ, for rows B; one event a row.
+        """A bound of E_N sup |(B + N) W v| over |v| ≤ δ, for rows B: one event a row (soundness.md, 9.3).
 
-        It is Σ_k δ_k |B M|_k and what `IndependentNoise.over` says of deviations √Σ_j B_j² S_jk². Sums over
-        inputs come first where they can: only B M and the deviations are needed input by input. What an
-        underflow may hide of either is added before.
+        Without N it is Σ_k δ_k |m_k + r_k Z_k|, m = B M, r_k² = Σ_j B_j² S_jk²: folded normals, and a convex
+        function of the weights, Lipschitz with ‖δ∘r‖. Normals N_j of deviations q_j add
+        Σ_j q_j² (M_jk² + S_jk²) to r_k², and with τ_k = max_j q_j max_j S_jk they add Σ_k δ_k τ_k / π to the
+        mean and Σ_k δ_k² τ_k² to the square of the constant. Sums over inputs come first where they can. What
+        an underflow may hide is added before.
 
         Args:
             rows: B.
             radius: δ.
             u: the width of the events.
+            shaking: q; None for none.
         """
         rows = rows[:1] if rows.stride(0) == 0 else rows  # the same for all properties
         size, square, scales = rows.abs(), up(rows * rows), self.weight_scale * self.weight_scale
         outputs, inputs = self.weight.shape
         hidden = up(gamma(2 * (outputs + 2)) * self.weight.abs() + self.weight_error)
-        certain = _over_inputs((rows @ self.weight).abs_().add_(outputs * SMALLEST_NORMAL), radius)
+        certain = (rows @ self.weight).abs_().add_(outputs * SMALLEST_NORMAL)
         underflow = inputs * SMALLEST_NORMAL
         inexact = _over_inputs(size, (radius @ hidden.mT).add_(underflow))
-        mean = _over_inputs((square @ scales).add_(outputs * SMALLEST_NORMAL).sqrt_(), radius)
+        variance = (square @ scales).add_(outputs * SMALLEST_NORMAL)
         widths = (up(radius * radius) @ scales.mT).add_(underflow)
-        variance = above(_over_inputs(square, widths), outputs + inputs + 8)
-        noise = MEAN_OF_A_NORMAL * mean + u.unsqueeze(-1) * up(variance.sqrt())
-        return above(certain + inexact + noise, outputs + inputs + 32)
+        lipschitz = _over_inputs(square, widths)
+        if shaking is not None:
+            weight = up(self.weight.abs() + self.weight_error)
+            variance = variance + up(shaking * shaking) @ (weight * weight + scales + SMALLEST_NORMAL)
+            widest, steepest = up(radius * self.weight_scale.amax(0)), shaking.amax(-1)
+            lipschitz = lipschitz + up(steepest * norm_up(widest).unsqueeze(-1)).square()
+            inexact = inexact + steepest * widest.sum(-1, keepdim=True) / math.pi
+        mean = _over_inputs(folded_mean(certain, variance.sqrt_()), radius)
+        noise = u.unsqueeze(-1) * up(above(lipschitz, outputs + inputs + 16).sqrt())
+        return above(mean + inexact + noise, 2 * outputs + inputs + ROUNDINGS + 32)
 
     def spread_inputs(
         self, rows: Float64[Tensor, "P R m"], inputs: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
     ) -> Float64[Tensor, "P R"]:
-        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for e^(−u²/2).
+        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for Q(u).
 
         It is a function of the weights W = M + S∘Z with a Lipschitz constant of
         √Σ_j δ_j² max_k (B_k S_kj)² and a mean of at most Σ_j δ_j √Σ_k B_k² (M_kj² + S_kj²). The caller
@@ -202,7 +217,7 @@ class IndependentNoise:
         The root is a Lipschitz function of Z with constant max_k r_k t_k, and its mean is at most the root of
         its mean square, so that
 
-            √(Σ r_k² h_k² + r_b²) ≤ √(Σ r_k² E h_k² + r_b²) + u max_k r_k t_k    but for e^(−u²/2).
+            √(Σ r_k² h_k² + r_b²) ≤ √(Σ r_k² E h_k² + r_b²) + u max_k r_k t_k    but for Q(u).
 
         Both terms grow with μ and t, so upper bounds of these do.
 
@@ -222,7 +237,7 @@ class IndependentNoise:
 
         It is a Lipschitz function of standard normals with constant √Σ δ_k² r_k², so that
 
-            Σ_k δ_k |N_k| ≤ √(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k²    but for e^(−u²/2).
+            Σ_k δ_k |N_k| ≤ √(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k²    but for Q(u).
 
         Args:
             delta: δ.
@@ -233,27 +248,23 @@ class IndependentNoise:
         return above(MEAN_OF_A_NORMAL * widths.sum(-1) + u.unsqueeze(-1) * norm_up(widths), terms)
 
     def over_moved(self, moved: MovedInputs, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """A bound of sup_x |N·v(x)| for N_k independent of each other and of the layers before.
+        """A bound of sup_x N·v(x) and of sup_x −N·v(x), N independent of the layers before.
 
-        Given the layers before, the supremum is a Lipschitz function of N/r with constant
-        sup_x ‖r∘v(x)‖ ≤ ‖r∘δ‖, so it exceeds its conditional mean by more than u ‖r∘δ‖ with probability
-        e^(−u²/2) at most. That mean is at most √(2/π) Σ_k δ_k r_k; and, N·v being (N∘θ) W v' + N·e for the
-        inputs v' of the layer before, at most
+        Given the layers before, the supremum is a convex Lipschitz function of N/r with constant
+        sup_x ‖r∘v(x)‖ ≤ ‖r∘δ‖. Its conditional mean is at most √(2/π) Σ_k δ_k r_k; and, since v moves by no
+        more than L∘(W v'), at most that of N∘L and W v' in the place of N and v (Sudakov and Fernique):
 
-            √(2/π) [Σ_j δ'_j √Σ_k r_k² θ_k² W_kj² + Σ_k ρ_k r_k],
+            E sup_x Σ_k N_k L_k (W v'(x))_k ≤ √(2/π) Σ_j δ'_j √Σ_k r_k² L_k² W_kj²,
 
-        whose first sum the layer before bounds (`spread_inputs`). These are two events, each of which fails
-        with probability e^(−u²/2) at most.
+        which the layer before bounds (`spread_inputs`). That is one event, and each side is another.
 
         Args:
             moved: v.
             u: the width of the events.
         """
         widths = self.weight * moved.delta.unsqueeze(-2)
-        reading = self.weight * moved.theta.unsqueeze(-2)
-        before = moved.layer.spread_inputs(reading, moved.inputs, u)
-        linear = before + (self.weight * moved.rest.unsqueeze(-2)).sum(-1)
-        mean = MEAN_OF_A_NORMAL * torch.minimum(widths.sum(-1), linear)
+        before = moved.layer.spread_inputs(self.weight * moved.steepness.unsqueeze(-2), moved.inputs, u)
+        mean = MEAN_OF_A_NORMAL * torch.minimum(widths.sum(-1), before)
         terms = moved.layer.outputs + moved.layer.inputs + 16
         return above(mean + u.unsqueeze(-1) * norm_up(widths), terms)
 

@@ -100,11 +100,11 @@ def test_every_event_is_paid(static: bool, cells: int, clients: int) -> None:
     side = {0: tail(arb(KAPPA)), 1: clients * tail(arb(KAPPA))}.get(
         cells, tail(arb(KAPPA)) + clients * tail(arb(8))
     )
-    due = ZERO
+    due, event = ZERO, tail((-2 * arb(FAILURE).log()).sqrt())
     for layer, width in enumerate(neurons, start=1):
         sides = 3 * side * (1 if static or layer == 1 else 2)
-        due += width * (sides + (3 * (2 * layer - 1) + 2 * (layer - 1) * clients) * arb(FAILURE))
-    due += 2 * (7 + 3 * clients) * arb(FAILURE)
+        due += width * (sides + (3 * (3 * layer - 2) + 2 * (layer - 1) * clients) * event)
+    due += 2 * (10 + 3 * clients) * event
     assert price.overlaps(due)
     assert abs(price - due) < 1e-15
 

@@ -41,13 +41,14 @@ def test_every_event_is_paid(depth: int) -> None:
     pair = both(5, depth, scale=0.01)
     ranges, moving, deviating = 1e-7, 1e-9, 1e-11
     _, price = violation(pair.layers, pair.region, uniform(pair, ranges, moving, deviating))
+    moving, deviating = (float(tail((-2 * arb(f).log()).sqrt())) for f in (moving, deviating))
     due = 2 * moving
     if depth > 1:
         due = pair.layers[0].outputs * moving
         for place, layer in enumerate(pair.layers[1:-1], start=2):
-            due += layer.outputs * (4 * (2 * place - 1) * moving + (2 * (place - 2) + 1) * deviating)
-            due += layer.outputs * (2 * ranges + deviating)
-        due += 2 * ((2 * depth - 1) * moving + (depth - 2) * deviating)
+            due += layer.outputs * (4 * (3 * place - 2) * moving + (2 * (place - 2) + 1) * deviating)
+            due += layer.outputs * (2 * ranges + 1e-11)
+        due += 2 * ((3 * depth - 2) * moving + (depth - 2) * deviating)
     assert float(price) == pytest.approx(due, rel=1e-12)
 
 

@@ -7,7 +7,8 @@ from balls import array, between
 from flint import arb
 
 from fedcert.families.projected import spread as fast
-from fedcert_check.balls import exact
+from fedcert_check.balls import exact, tail
+from fedcert_check.projected.folded import folded_mean
 from fedcert_check.projected.layers import unit
 from fedcert_check.projected.movement import (
     Moved,
@@ -26,6 +27,7 @@ def test_a_neuron_moves_by_its_sign() -> None:
     assert moved.theta.tolist() == [1, 0, 0.5]
     assert moved.activations.tolist() == [1, 0, 4]
     assert moved.unknown.tolist() == [0, 0, 2]
+    assert moved.steepness.tolist() == [1, 0, 1]
 
 
 def test_noise_over_inputs_is_its_formula() -> None:
@@ -58,10 +60,28 @@ def test_a_network_of_one_layer_moves_by_its_rows_and_their_noise() -> None:
         movement(unit(len(W)), pair.layers, radius, (), arb(3)), W, S, strict=True
     ):
         widths = [s * r for s, r in zip(scales, radius, strict=True)]
-        certain = sum((abs(w) * r for w, r in zip(weights, radius, strict=True)), arb(0))
-        noise = (2 / arb.pi()).sqrt() * sum(widths, arb(0)) + 3 * sum((v * v for v in widths), arb(0)).sqrt()
-        assert found.overlaps(certain + noise)
+        average = sum(
+            (folded_mean(w, s) * r for w, s, r in zip(weights, scales, radius, strict=True)), arb(0)
+        )
+        assert found.overlaps(average + 3 * sum((v * v for v in widths), arb(0)).sqrt())
         assert float(found.rad()) < 1e-15 * float(found.mid())
+
+
+def test_shaken_rows_move_on_average_as_samples_do() -> None:
+    """E_N sup |(B + N) W v| over the weights: what is said to hold but for Q(u) holds as often."""
+    pair, random = both(1, 2), np.random.default_rng(0)
+    layer, radius, u = pair.layers[0], pair.region.radius, 1.5
+    shape = layer.outputs, layer.mean.ncols()
+    M = np.array([float(v) for v in layer.mean.entries()]).reshape(shape)
+    S = np.array([float(v.sqrt()) for v in layer.variance.entries()]).reshape(shape)
+    rows, shaking = random.normal(size=(1, shape[0])), 0.5 * random.uniform(size=(1, shape[0]))
+    (bound,) = movement_of_inputs(exact(rows), layer, radius, arb(u), exact(shaking))
+    delta = np.array([float(v) for v in radius])
+    noise = rows + shaking * random.normal(size=(4000, shape[0]))
+    means = [(np.abs(noise @ (M + S * random.normal(size=shape))) @ delta).mean() for _ in range(1000)]
+    assert np.mean(np.array(means) > float(bound)) < float(tail(arb(u))) + 0.03
+    (still_rows,) = movement_of_inputs(exact(rows), layer, radius, arb(u))
+    assert bound > still_rows
 
 
 def moved_alike(pair: Both) -> list[Moved]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from fedcert.certificate import clopper_pearson
 from fedcert.families.projected.bound import Split, Violation, violation
 from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.spread import concentration, concentration_width
 from fedcert.laws import DiagonalGaussian
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import Network, mlp
@@ -270,14 +271,17 @@ def test_a_constraint_of_zeros_is_decided_by_its_offset() -> None:
 
 def test_every_event_is_paid() -> None:
     """The prices of docs/soundness.md, 9.9, where no neuron keeps its sign: nothing is paid but these."""
-    widths, (ranges, movement, deviation) = (2, 3, 4, 5, 2), (1e-7, 1e-9, 1e-11)
-    problem = make_problem(5, widths, 3.0, constraints=3)
+    ranges, movement, deviation = 1e-7, 1e-9, 1e-11
+    problem = make_problem(5, (2, 3, 4, 5, 2), 3.0, constraints=3)
     split = make_split(1, 3, ranges, movement, deviation)
     found = violation(problem.layers, problem.properties(0.1, torch.zeros(1, 3).double()), split)
-    due = 3 * movement
+    moving, deviating = (
+        concentration(concentration_width(vector(f))).upper.item() for f in (movement, deviation)
+    )
+    due = 3 * moving
     for layer, neurons in ((2, 4), (3, 5)):
-        due += neurons * (4 * (2 * layer - 1) * movement + (2 * (layer - 2) + 1) * deviation)
+        due += neurons * (4 * (3 * layer - 2) * moving + (2 * (layer - 2) + 1) * deviating)
         due += neurons * (2 * ranges + deviation)
-    due += 3 * (7 * movement + 2 * deviation)
+    due += 3 * (10 * moving + 2 * deviating)
     assert found.events.item() == pytest.approx(due, rel=1e-9)
     assert found.events.item() >= due * (1 - 1e-12)

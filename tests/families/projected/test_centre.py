@@ -19,7 +19,8 @@ from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
 from fedcert.model.network import mlp
 from fedcert.randomness import stream
 
-SURE = 6.5  # e^(−u²/2) < 1e-9: events of this width never fail in a test
+SURE = 6.5  # Q(u) < 1e-10: events of this width never fail in a test
+SAMPLES = 3_000
 WIDTHS = [(2, 5, 3), (2, 9, 2), (2, 5, 6, 3), (3, 6, 4, 2), (2, 5, 4, 6, 3)]
 
 
@@ -159,6 +160,36 @@ def test_forms_lose_little_where_the_region_and_the_noise_are_small(widths: tupl
     rows = normal(stream(seed, "rows"), 1, 4, widths[-1])
     value = evaluated(linear_form(rows, networks.layers, known), rows[0], networks, known)
     assert ((networks.pre[-1][:, 0] @ rows[0].mT - value).abs() < 1e-3).all()
+
+
+@pytest.mark.parametrize("u", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("bias", [5.0, 0.0, -0.02])
+def test_noise_moves_a_form_no_more_often_than_stated_and_more_often_if_its_mean_is_not_paid(
+    bias: float, u: float
+) -> None:
+    """30 inputs, each with a neuron of its own, and a second layer of mean 0: all that moves is N·h(x)."""
+    generator, size = stream(0, "moving"), 30
+    unit, zero = torch.eye(size, dtype=torch.float64), torch.zeros(size, size, dtype=torch.float64)
+    first = DiagonalAffine(unit, bias + zero[0], zero, zero[0] + 1e-9, zero, zero[0], 0.0)
+    deviation, delta = 0.1 + uniform(generator, 1, size), 0.1 + uniform(generator, 1, size)
+    second = DiagonalAffine(zero[:1], zero[0, :1], deviation, zero[0, :1] + 1e-9, zero[:1], zero[0, :1], 0.0)
+    active = torch.full((1, size), bias > 3)
+    spread = Spread.of(delta + 1e-6, active, torch.zeros_like(active))
+    width, rows = vector(u), torch.ones(1, 1, 1, dtype=torch.float64)
+    known = Known(first_activations(first, zero[:1]), delta, (spread,), (), width, width)
+    form = linear_form(rows, [first, second], known)
+    noise, centre = deviation * normal(generator, SAMPLES, size), form.mean[0].clamp(min=0.0)
+    ends = [(bias + side * delta).clamp(min=0.0) - centre for side in (-1, 1)]
+    least = torch.minimum(noise * ends[0], noise * ends[1]).sum(-1)
+
+    def refuted(constant: float) -> bool:
+        """Whether the noise falls below this more often than two events fail."""
+        allowed = 2 * concentration(width).upper.item()
+        return clopper_pearson(int((least < constant).sum()), SAMPLES, 1 - 1e-7)[0] > allowed
+
+    assert not refuted(form.constant.item())
+    if active.all():  # where h(x) = a + Δ(x), nothing of the bound is lost
+        assert refuted(-u * (deviation * spread.activations).norm().item())
 
 
 def test_a_shift_is_rounded_down() -> None:

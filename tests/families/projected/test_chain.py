@@ -12,6 +12,7 @@ from torch import Tensor
 from fedcert.certificate import clopper_pearson
 from fedcert.families.projected.chain import Federation, chained_violation
 from fedcert.families.projected.references import Conditional, Reference, Static
+from fedcert.families.projected.spread import concentration, concentration_width
 from fedcert.families.projected.tails import Cells, Limit, Product, Projections
 from fedcert.families.projected.transported import client_layers
 from fedcert.model.properties import Properties
@@ -278,7 +279,8 @@ def test_every_event_is_paid(reference: Reference, factor: int) -> None:
     properties = federation.properties(federation.offsets(1.0))
     kappa = -torch.special.ndtri(ranges * ones)
     found = chained_violation(layers, properties, kappa, failure * ones, reference)
-    due = 3 * (3 * ranges + 3 * failure)
-    due += 4 * (3 * factor * ranges + (3 * 3 + 2 * 2) * failure)
-    due += 3 * (5 + 2 * 2) * failure
+    event = concentration(concentration_width(failure * ones)).upper.item()
+    due = 3 * (3 * ranges + 3 * event)
+    due += 4 * (3 * factor * ranges + (3 * 4 + 2 * 2) * event)
+    due += 3 * (7 + 2 * 2) * event
     assert found.events.item() == pytest.approx(due, rel=1e-6)

@@ -18,6 +18,7 @@ from fedcert.families.projected.chain import Federation, chained_violation
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.split import uniform_split
+from fedcert.families.projected.spread import concentration, concentration_width
 from fedcert.families.projected.transported import certify_projected, client_layers
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network, mlp
@@ -171,11 +172,12 @@ def test_a_fixed_parameter_is_as_good_as_one_of_a_tiny_scale(seed: int, pattern:
 
 def test_layers_with_known_weights_pay_for_no_events() -> None:
     made, (ranges, movement, deviation) = Partly.make(5, (2, 3, 4, 5, 2)), (1e-7, 1e-9, 1e-11)
+    moving, deviating = concentration(concentration_width(vector(movement, deviation))).upper.tolist()
     for random, due in (
         ("ffffffff", 0.0),
         ("frfrfrfr", 4 * (2 * ranges + deviation) + 5 * (2 * ranges + deviation)),
-        ("ffffffrf", 2 * movement + deviation),
-        ("rfffffff", 3 * movement + 9 * (4 * movement + 2 * ranges + deviation) + movement),
+        ("ffffffrf", 3 * moving + deviating),
+        ("rfffffff", 3 * moving + 9 * (4 * moving + 2 * ranges + deviation) + moving),
     ):
         layers = random_layers(made.network, DiagonalGaussian(made.loc, made.scale(random, 1e3)))
         properties = made.problem(made.scale(random, 1e3), 0.0, 0.1).properties
@@ -189,17 +191,19 @@ def test_layers_with_known_weights_pay_for_no_events() -> None:
 
 
 @pytest.mark.parametrize(
-    ("random", "due"), [("ffffff", 0.0), ("rfffff", 3 * (3 + 3) + 4 * (3 * 2 + 3) + 1), ("ffffrf", 2 + 1 * 2)]
+    ("random", "sides", "events"),
+    [("ffffff", 0, 0), ("rfffff", 3 * 3 + 4 * 3 * 2, 3 * 3 + 4 * 3 + 1), ("ffffrf", 0, 3 + 1 * 2)],
 )
-def test_chains_through_known_weights_pay_for_no_events(random: str, due: float) -> None:
-    """In units of one event: sides cost as much here, twice as much beyond the first layer."""
+def test_chains_through_known_weights_pay_for_no_events(random: str, sides: int, events: int) -> None:
+    """Sides cost twice as much beyond the first layer."""
     made, failure = Partly.make(6, (2, 3, 4, 2)), 1e-7
     problem = made.problem(made.scale(random, 0.1), 1.0, 0.1, 2)
     federation = client_layers(problem.laws, problem.rule, made.network, problem.deployed)
     ones = torch.ones(1, dtype=torch.float64)
     kappa = -torch.special.ndtri(failure * ones)
     found = chained_violation(federation, problem.properties, kappa, failure * ones)
-    assert found.events.item() == pytest.approx(due * failure, rel=1e-6, abs=FAR)
+    event = concentration(concentration_width(failure * ones)).upper.item()
+    assert found.events.item() == pytest.approx(sides * failure + events * event, rel=1e-6, abs=FAR)
 
 
 def test_a_client_without_weight_has_no_share_of_the_noise() -> None:

@@ -3,7 +3,7 @@ import math
 
 import pytest
 import torch
-from balls import precision
+from balls import exact_folded_mean, precision, tail
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,17 +67,16 @@ def surely_at_most(failures: Tensor, probability: float) -> bool:
 @given(st.floats(0, 40))
 def test_the_failure_probability_of_a_width_is_bounded_from_above(u: float) -> None:
     with precision(300):
-        truth = (-(arb(u) ** 2) / 2).exp()
+        truth = tail(arb(u))
         found = concentration(vector(u)).upper.item()
         assert truth <= arb(found)
         assert u > 36 or arb(found) <= truth * (1 + 1e-10)
 
 
-@given(st.floats(1e-15, 0.5))
-def test_the_width_of_a_failure_probability_gives_it_back(failure: float) -> None:
-    assert concentration(concentration_width(vector(failure))).upper.item() == pytest.approx(
-        failure, rel=1e-10
-    )
+@given(st.floats(1e-15, 1.0))
+def test_an_event_of_a_chosen_width_fails_no_more_often_than_was_planned(failure: float) -> None:
+    found = concentration(concentration_width(vector(failure))).upper.item()
+    assert 0.03 * failure < found < failure
 
 
 def test_the_mean_of_an_absolute_normal_is_rounded_up() -> None:
@@ -109,18 +108,18 @@ def test_the_noise_over_a_box_is_its_mean_and_a_multiple_of_its_norm() -> None:
 @pytest.mark.parametrize("u", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_noise_of_a_linear_movement_exceeds_its_bound_no_more_often_than_stated(seed: int, u: float) -> None:
-    """v(x) = W (x − x_c): the supremum of |N·v| is at a corner, and the bound by columns is the smaller."""
+    """v(x) = W (x − x_c): the supremum of N·v is at a corner, and the bound by columns is the smaller."""
     generator = stream(seed, "linear", int(10 * u))
     layer = make_layers(seed, (3, 40))[0]
     radius = 0.1 + uniform(generator, 1, 3)
     weight, _ = sampled(layer, SAMPLES // 4, generator)
     v = corners(torch.zeros(3, dtype=torch.float64), radius[0]) @ weight.mT
     delta = v.abs().amax((0, 1)).unsqueeze(0)
-    ones, zeros = torch.ones_like(delta), torch.zeros_like(delta)
+    moved = MovedInputs(delta, torch.ones_like(delta), layer, radius)
     deviation = 0.1 + uniform(generator, 1, 1, 40)
-    bound = noise_of(deviation).over_moved(MovedInputs(delta, ones, zeros, layer, radius), vector(u)).item()
+    bound = noise_of(deviation).over_moved(moved, vector(u)).item()
     noise = deviation[0] * normal(generator, len(v), 40)
-    supremum = (v @ noise.unsqueeze(-1)).abs().amax((1, 2))
+    supremum = (v @ noise.unsqueeze(-1)).amax((1, 2))
     assert surely_at_most(supremum > bound, 2 * concentration(vector(u)).upper.item())
     assert bound < noise_of(deviation).over(delta, vector(u)).item()
 
@@ -137,12 +136,14 @@ def test_noise_of_rectified_movement_exceeds_its_bound_no_more_often_than_stated
     reach = moved.abs().amax(1).quantile(0.9, dim=0).unsqueeze(0)
     within = (moved.abs() <= reach.unsqueeze(1)).all(1).all(-1)
     assert within.double().mean() > 0.3
-    half = torch.full_like(reach, 0.5)
     deviation = 0.1 + uniform(generator, 1, 1, 8)
     noise = deviation[0] * normal(generator, SAMPLES, 8)
-    supremum = (v @ noise.unsqueeze(-1)).abs().amax((1, 2))
-    bound = noise_of(deviation).over_moved(MovedInputs(reach, half, reach / 2, layer, radius), vector(u))
-    assert surely_at_most((supremum > bound.item()) & within, 2 * concentration(vector(u)).upper.item())
+    sums = (v @ noise.unsqueeze(-1)).squeeze(-1)
+    moved = MovedInputs(reach, torch.ones_like(reach), layer, radius)
+    bound = noise_of(deviation).over_moved(moved, vector(u)).item()
+    event = concentration(vector(u)).upper.item()
+    assert surely_at_most((sums.amax(1) > bound) & within, 2 * event)
+    assert surely_at_most((sums.abs().amax(1) > bound) & within, 3 * event)
 
 
 @given(st.integers(0, 2**32), st.floats(0, 6))
@@ -150,9 +151,9 @@ def test_noise_over_a_movement_is_never_above_that_over_its_box(seed: int, u: fl
     generator = stream(seed, "box")
     layer = make_layers(seed, (3, 5))[0]
     delta, radius = uniform(generator, 2, 5), uniform(generator, 2, 3)
-    theta = (3 * uniform(generator, 2, 5)).floor() / 2
+    steepness = uniform(generator, 2, 5).round()
     deviation, widths = uniform(generator, 2, 4, 5), u * torch.ones(2, dtype=torch.float64)
-    moved = MovedInputs(delta, theta, torch.where(theta == 0.5, delta / 2, 0.0), layer, radius)
+    moved = MovedInputs(delta, steepness, layer, radius)
     box = noise_of(deviation).over(delta, widths)
     assert (noise_of(deviation).over_moved(moved, widths) <= box * (1 + 1e-12)).all()
 
@@ -186,7 +187,7 @@ def test_networks_move_beyond_the_bound_no_more_often_than_stated(widths, seed: 
     rows = normal(generator, 1, 3, widths[-1])
     bound = movement(rows, layers, radius, spreads, vector(u))
     moved = ((found[-1] - found[-1][:, :1]) @ rows[0].mT).abs().amax(1)
-    events = 2 * len(layers) - 1
+    events = 3 * len(layers) - 2
     for row in range(3):
         failed = (moved[:, row] > bound[0, row]) & holds
         assert surely_at_most(failed, min(1.0, events * concentration(vector(u)).upper.item()))
@@ -219,10 +220,10 @@ def test_no_underflow_or_rounding_hides_a_movement(
     found = layer.movement(rows, radius, u).item()
     B, d = ([arb(x) for x in row.tolist()] for row in (rows[0, 0], radius[0]))
     M, S = ([[arb(x) for x in row] for row in table.tolist()] for table in (weight, weight_scale))
-    certain = sum(d[k] * abs(sum(B[j] * M[j][k] for j in range(3))) for k in range(2))
+    means = [sum(B[j] * M[j][k] for j in range(3)) for k in range(2)]
     variances = [sum((B[j] * S[j][k]) ** 2 for j in range(3)) for k in range(2)]
-    mean_noise = (2 / arb.pi()).sqrt() * sum(d[k] * variances[k].sqrt() for k in range(2))
-    truth = certain + mean_noise + 3 * sum(d[k] ** 2 * variances[k] for k in range(2)).sqrt()
+    average = sum(d[k] * exact_folded_mean(means[k], variances[k].sqrt()) for k in range(2))
+    truth = average + 3 * sum(d[k] ** 2 * variances[k] for k in range(2)).sqrt()
     assert math.isinf(found) or arb(found) >= truth
 
 

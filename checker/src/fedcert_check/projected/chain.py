@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, zeros
-from fedcert_check.projected.exact import Region, first_law, settled, width
+from fedcert_check.projected.exact import Region, concentration, first_law, settled, width
 from fedcert_check.projected.forms import Lines, conditional_deviation, through_relu
 from fedcert_check.projected.layers import (
     RandomLayer,
@@ -116,7 +116,8 @@ class _Chain:
     ) -> None:
         self.layers, self.clients, self.region = layers, clients, region
         self.choices, self.projections = choices, projections
-        self.u, self.failure = width(choices.failure), arb(choices.failure)
+        self.u = width(choices.failure)
+        self.failure = concentration(self.u)
         self.kappa, self.factor = arb(choices.kappa), ONE if choices.static else arb(2)
         if not self.kappa > 0:
             raise Unproven("a range needs a positive width")

@@ -102,8 +102,15 @@ class Choices:
 
 
 def width(failure: float) -> arb:
-    """The u with e^(−u²/2) = failure."""
+    """The u ≥ 0 with e^(−u²/2) = failure, which is more than Q(u)."""
     return (-2 * arb(failure).log()).sqrt()
+
+
+def concentration(u: arb) -> arb:
+    """Q(u), u ≥ 0: how often, at most, a convex 1-Lipschitz function of normals exceeds its mean by u."""
+    if not u >= 0:
+        raise Unproven("an event of concentration needs a width")
+    return tail(u)
 
 
 def violation(
@@ -123,9 +130,8 @@ def violation(
     certain = [known for known in settled(region) if known is not None]
     if len(certain) == len(region.d):
         return certain, ZERO
-    u = [width(f) for f in choices.movement.tolist()]
-    moving = [arb(f) for f in choices.movement.tolist()]
-    deviating = [arb(f) for f in choices.deviation.tolist()]
+    u, wide = ([width(f) for f in own.tolist()] for own in (choices.movement, choices.deviation))
+    moving, deviating = ([concentration(w) for w in own] for own in (u, wide))
     mean, deviation = first_law(layers[0], region.centre)
     constraints = len(region.d)
     if len(layers) == 1:
@@ -138,14 +144,14 @@ def violation(
         return found, constraints * movement_events(layers) * moving[0]
     moved = Moved(movement(unit(layers[0].outputs), layers[:1], region.radius, (), u[0]), choices.sign[0])
     price = _flips(mean, deviation, moved) + layers[0].outputs * movement_events(layers[:1]) * moving[0]
-    known = Known(mean, deviation, region.radius, (moved,), (), u[1], width(choices.deviation[1]))
+    known = Known(mean, deviation, region.radius, (moved,), (), u[1], wide[1])
     for depth in range(1, len(layers) - 1):
         before = layers[: depth + 1]
         known, cost = _next_layer(before, known, choices, depth)
         deviations = 2 * random_weights(before[2:]) + random_weights(before[-1:])
         events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
-        known = replace(known, u=u[depth + 1], width=width(choices.deviation[depth + 1]))
+        known = replace(known, u=u[depth + 1], width=wide[depth + 1])
     form = linear_form(region.C, layers, known)
     form = replace(form, constant=form.constant + region.d)
     deep = random_weights(layers[2:]) * deviating[-1]

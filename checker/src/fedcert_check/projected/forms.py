@@ -7,9 +7,9 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, size, zeros
-from fedcert_check.projected.layers import RandomLayer, greatest, largest, root, times, where
+from fedcert_check.projected.layers import RandomLayer, greatest, largest, root, times
 from fedcert_check.projected.moments import second_moment
-from fedcert_check.projected.movement import Moved, Read, movement_of_inputs, noise_over, read
+from fedcert_check.projected.movement import Moved, movement_of_inputs, noise_over, norm, read, still
 from fedcert_check.validation import Array
 
 
@@ -136,16 +136,17 @@ def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known) -> For
     for depth in reversed(range(1, len(layers))):
         layer = layers[depth]
         noise, bias_noise = layer.deviations(rows)
-        constant = constant + rows @ layer.bias - noise_over(_read(depth, layers, known), noise, known.u)
+        constant = constant + rows @ layer.bias
         coefficient = times(rows, layer.mean)
         if depth == 1:
             break
+        constant = constant - noise_over(read(depth, layers, known.radius, known.moved), noise, known.u)
         before = known.hidden[depth - 2]
         later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width))
         rows, drop = through_relu(coefficient, before.lines)
         constant = constant + drop
     mean, loss, theta = _moved_means(coefficient, known)
-    moved = movement_of_inputs(coefficient * theta, layers[0], known.radius, known.u)
+    moved = _moved(coefficient * theta, noise, mean, layers[0], known)
     constant = constant - (size(coefficient) * loss).sum(-1) - moved
     return folded(Form(constant, coefficient, noise, bias_noise, tuple(later), mean, known.deviation))
 
@@ -172,46 +173,49 @@ def folded(form: Form) -> Form:
 
 
 def _moved_means(coefficient: Balls, known: Known) -> tuple[Balls, Balls, Balls]:
-    """μ', what is lost beside it, and θ (9.4.3): by the sign of A, and of μ where the neuron's is unknown.
+    """μ', what is lost beside it, and θ (9.4.3), by the sign of A.
 
-    Where the sign of A is not decided it is taken to be negative, which costs another 2 D |A|.
+    Where A is positive θ is 0 or 1 by the sign of μ. If its sign is not decided it is taken for
+    negative, which costs another 2 D |A|.
     """
     first = known.moved[0]
-    active = [s > 0 or (s == 0 and m.mid() > 0) for s, m in zip(first.sign.tolist(), known.mean, strict=True)]
-    means, losses = np.empty_like(coefficient), np.empty_like(coefficient)
-    for k, (mu, D, sign, rises) in enumerate(
-        zip(known.mean, first.radius, first.sign.tolist(), active, strict=True)
-    ):
+    means, losses, thetas = (np.empty_like(coefficient) for _ in range(3))
+    for k, (mu, D, sign) in enumerate(zip(known.mean, first.radius, first.sign.tolist(), strict=True)):
+        chord = _chord(mu, D)
+        rises = bool(mu.mid() > 0)
         for r in range(len(coefficient)):
             A = coefficient[r, k]
             if sign:
-                means[r, k], losses[r, k] = mu, ZERO
-                continue
-            positive, decided = bool(A > 0), bool(A > 0 or A <= 0)
-            means[r, k] = mu + D if positive == rises else mu - D
-            losses[r, k] = (D if rises else ZERO) + (ZERO if decided else 2 * D)
-    return means, losses, np.array([ONE if a else ZERO for a in active], dtype=object)
+                means[r, k], losses[r, k], thetas[r, k] = mu, ZERO, ONE if sign > 0 else ZERO
+            elif A > 0:
+                means[r, k] = mu + D if rises else mu - D
+                losses[r, k], thetas[r, k] = (D, ONE) if rises else (ZERO, ZERO)
+            else:
+                means[r, k] = mu + (1 - 2 * chord) * D
+                losses[r, k], thetas[r, k] = chord * D + (ZERO if A <= 0 else 2 * D), chord
+    return means, losses, thetas
 
 
-def _read(depth: int, layers: Sequence[RandomLayer], known: Known) -> Read:
-    """How the region moves what a layer reads, from where its noise is taken: h(x_c), or h' in layer 2."""
-    moved = read(depth, layers, known.radius, known.moved)
-    if depth > 1:
-        return moved
+def _chord(mu: arb, D: arb) -> arb:
+    """About the slope of the chord of relu over μ ± D, an exact number of [0, 1]; any would be valid."""
+    low, high = float(mu.mid() - D.mid()), float(mu.mid() + D.mid())
+    if not low < 0 < high:
+        return ONE if high > 0 else ZERO
+    return arb(min(1.0, max(0.0, high / (high - low))))
+
+
+def _moved(rows: Balls, noise: Balls, mean: Balls, layer: RandomLayer, known: Known) -> Balls:
+    """What the region moves of B·Δ_1(x) + N·(h_1(x) − h'), N the noise of layer 2; two events a row."""
     first = known.moved[0]
-    unknown = first.sign == 0
-    nothing = zeros(len(unknown))
-    twice = where(unknown, 2 * first.radius, nothing)
-    return replace(
-        moved,
-        delta=where(unknown, twice, moved.delta),
-        theta=where(unknown, nothing, moved.theta),
-        rest=twice,
-    )
+    if still(known.radius):
+        return zeros(len(rows))
+    delta = first.activations + size(mean - known.mean)
+    average = movement_of_inputs(rows, layer, known.radius, known.u, noise * first.steepness)
+    return np.asarray(average + known.u * norm(noise * delta), dtype=object)
 
 
 def conditional_deviation(noise: Balls, bias_noise: Balls, mean: Balls, deviation: Balls, u: arb) -> Balls:
-    """√(Σ_k r_k² E h_k² + r_b²) + u max_k r_k t_k ≥ √(Σ_k r_k² h_k² + r_b²) but for e^(−u²/2)."""
+    """√(Σ_k r_k² E h_k² + r_b²) + u max_k r_k t_k ≥ √(Σ_k r_k² h_k² + r_b²) but for Q(u)."""
     moments = np.array([second_moment(m, t) for m, t in zip(mean, deviation, strict=True)], dtype=object)
     square = (noise * noise) @ moments + bias_noise * bias_noise
     steepest = greatest(noise * deviation)

@@ -7,6 +7,7 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import Balls, size, zeros
+from fedcert_check.projected.folded import folded_means
 from fedcert_check.projected.layers import RandomLayer, greatest, random_weights, root, times, where
 from fedcert_check.validation import Array
 
@@ -25,8 +26,13 @@ class Moved:
 
     @property
     def theta(self) -> Balls:
-        """θ of v = θΔ + e: 1, 0, or ½ for a neuron of unknown sign."""
+        """θ of Δ's linear part: 1, 0, or ½ for a neuron of unknown sign."""
         return np.array([(arb(1) + int(s)) / 2 for s in self.sign], dtype=object)
+
+    @property
+    def steepness(self) -> Balls:
+        """L of |h(x) − h(y)| ≤ L |Δ(x) − Δ(y)|: 0 for a neuron that stays inactive, 1 for any other."""
+        return where(self.sign < 0, zeros(len(self.sign)), zeros(len(self.sign)) + 1)
 
     @property
     def activations(self) -> Balls:
@@ -35,25 +41,23 @@ class Moved:
 
     @property
     def unknown(self) -> Balls:
-        """Bounds of |e|: D/2 for a neuron of unknown sign."""
+        """Bounds of |θΔ − Δ/2|: D/2 for a neuron of unknown sign."""
         return where(self.sign == 0, self.radius / 2, zeros(len(self.sign)))
 
 
 @dataclass(frozen=True)
 class Read:
-    """What a layer reads moves by v = θ∘(W v') + e, |v| ≤ δ, |v'| ≤ δ', |e| ≤ ρ, W the layer before.
+    """What a layer reads moves by v, |v| ≤ δ, no farther than L∘(W v'), |v'| ≤ δ', W the layer before.
 
     Attributes:
         delta: δ.
-        theta: θ.
-        rest: ρ.
+        steepness: L.
         layer: W's law.
         inputs: δ'.
     """
 
     delta: Balls
-    theta: Balls
-    rest: Balls
+    steepness: Balls
     layer: RandomLayer
     inputs: Balls
 
@@ -62,12 +66,12 @@ def read(depth: int, layers: Sequence[RandomLayer], radius: Balls, moved: Sequen
     """How the region moves what layers[depth] reads, from the values at the centre."""
     before = moved[depth - 1]
     inputs = radius if depth == 1 else moved[depth - 2].activations
-    return Read(before.activations, before.theta, before.unknown, layers[depth - 1], inputs)
+    return Read(before.activations, before.steepness, layers[depth - 1], inputs)
 
 
 def movement_events(layers: Sequence[RandomLayer]) -> int:
-    """One event for the first layer, two for each other one; none for a layer whose weights are known."""
-    return (not layers[0].fixed_weights) + 2 * random_weights(layers[1:])
+    """One event for the first layer, three for each other one; none for a layer whose weights are known."""
+    return (not layers[0].fixed_weights) + 3 * random_weights(layers[1:])
 
 
 def still(radius: Balls) -> bool:
@@ -81,20 +85,19 @@ def norm(rows: Balls) -> Balls:
 
 
 def noise_over_inputs(delta: Balls, deviation: Balls, u: arb) -> Balls:
-    """√(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k² ≥ Σ_k δ_k |N_k| but for e^(−u²/2)."""
+    """√(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k² ≥ Σ_k δ_k |N_k| but for Q(u)."""
     widths = deviation * delta
     return mean_size() * widths.sum(-1) + u * norm(widths)
 
 
 def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
-    """A bound of sup_x |N·v(x)|, N_k ~ N(0, r_k²) independent, on two events for each row."""
+    """A bound of sup_x N·v(x) and of sup_x −N·v(x), N_k ~ N(0, r_k²): one event, and one a side."""
     if still(moved.delta):
         return zeros(len(deviation))
-    widths, reading = deviation * moved.delta, deviation * moved.theta
+    widths, reading = deviation * moved.delta, deviation * moved.steepness
     columns = root(times(reading * reading, moved.layer.square)) @ moved.inputs
     steepest = greatest(reading) * norm(moved.inputs * moved.layer.widest)
-    linear = columns + u * steepest + deviation @ moved.rest
-    return mean_size() * smaller(widths.sum(-1), linear) + u * norm(widths)
+    return mean_size() * smaller(widths.sum(-1), columns + u * steepest) + u * norm(widths)
 
 
 def movement(
@@ -113,13 +116,30 @@ def movement(
     return total + movement_of_inputs(rows, layers[0], radius, u)
 
 
-def movement_of_inputs(rows: Balls, layer: RandomLayer, radius: Balls, u: arb) -> Balls:
-    """A bound of |B W (x − x_c)|, for rows B of the first layer; one event for each."""
+def movement_of_inputs(
+    rows: Balls, layer: RandomLayer, radius: Balls, u: arb, shaking: Balls | None = None
+) -> Balls:
+    """A bound of E_N |(B + N) W (x − x_c)|, for rows B of the first layer; one event for each (9.3).
+
+    Args:
+        rows: B.
+        layer: W's law.
+        radius: of the region.
+        u: width of the events.
+        shaking: deviations of independent normals N that are added to the rows; None for none.
+    """
     if still(radius):
         return zeros(len(rows))
     deviation, _ = layer.deviations(rows)
-    certain: Balls = size(times(rows, layer.mean)) @ radius
-    return certain + noise_over_inputs(radius, deviation, u)
+    average, variance = deviation, deviation * deviation
+    beyond, lipschitz = zeros(len(rows)), variance @ (radius * radius)
+    if shaking is not None:
+        widest, steepest = radius * layer.widest, greatest(shaking)
+        average = root(variance + times(shaking * shaking, layer.square))
+        beyond = steepest * widest.sum() / arb.pi()
+        lipschitz = lipschitz + steepest * steepest * (widest * widest).sum()
+    mean: Balls = folded_means(times(rows, layer.mean), average) @ radius
+    return mean + beyond + u * root(lipschitz)
 
 
 def mean_size() -> arb:

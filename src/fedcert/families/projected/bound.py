@@ -194,7 +194,7 @@ def _next_layer(
     """What is known with one more hidden layer, and the price of its ranges and means.
 
     A neuron that is active, or inactive, on the whole region except with a probability within that of a
-    range pays that probability; any other neuron pays twice that of a range. Its rows rely on 4 (2 l − 1)
+    range pays that probability; any other neuron pays twice that of a range. Its rows rely on 4 (3 l − 2)
     events of movement (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1
     of deviations, less those of layers whose weights are known. Where nothing is random, nothing is paid.
 

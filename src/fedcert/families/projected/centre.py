@@ -8,13 +8,14 @@ layer l back to that layer, for all x in the region X,
 with N_k and N_b independent normals (the noise of layer 2) and
 N_{l'} = B_{l'}·(W̃_{l'} h_{l'−1}(x_c) + b̃_{l'}), which is Gaussian given the layers before, with a deviation
 that is bounded on events of those layers. Lines replace the ReLUs of the layers beyond the first; the law of
-the first layer's activations is known, so no line is needed there. What x moves is kept linear in x, for a
-neuron whose mean is positive (θ = 1):
+the first layer's activations is known, so no line is needed there. What x moves is kept linear in x as far
+as θ_kΔ_k. For |Δ| ≤ D, where A_k < 0 and θ is any number of [0, 1],
 
-    relu(a + Δ) − Δ ≥ max(a, −D) = relu(a + D) − D,    relu(a + Δ) − Δ ≤ max(a, D) = relu(a − D) + D
+    relu(a + Δ) − θΔ ≤ θD + relu(a + (1 − 2θ) D),
 
-for |Δ| ≤ D, by the sign of A_k; for the others (θ = 0) relu(a − D) ≤ relu(a + Δ) ≤ relu(a + D). So μ'_k is
-μ_k ± D_k, and h_k(x) is within 2 D_k of h'_k; a neuron that keeps its sign on all of X needs no such change.
+and where A_k > 0, relu(a + Δ) − Δ ≥ relu(a + D) − D (θ = 1) or relu(a + Δ) ≥ relu(a − D) (θ = 0). So μ'_k is
+μ_k + c_k with |c_k| ≤ D_k, and h_k(x) is within D_k + |c_k| of h'_k; a neuron that keeps its sign on all of X
+needs no such change.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,8 @@ from torch import Tensor
 from fedcert.families.projected.rectified import Rectified
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.spread import Spread, read
-from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, MovedInputs, RandomAffine
+from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, RandomAffine, RowNoise
+from fedcert.laws.diagonal_affine import norm_up
 from fedcert.numerics.rounding import above, down, gamma, rounding_error, up
 
 
@@ -112,8 +114,8 @@ class LinearForm:
 def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], known: Known) -> LinearForm:
     """Lower bounds of B·a_l(x) over the region, for rows B of the last of the layers, on the events.
 
-    Beyond those of `known`, each row relies on 2 l − 1 events of movement and, in each layer beyond the
-    second, on one of a conditional deviation, less those of layers whose weights are known.
+    Beyond those of `known`, each row relies on at most 3 l − 2 events of movement and, in each layer beyond
+    the second, on one of a conditional deviation, less those of layers whose weights are known.
 
     Args:
         rows: B.
@@ -128,11 +130,11 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], 
         offset, offset_error = layer.offset(rows)
         noise = layer.noise(rows)
         coefficient, coefficient_error = layer.product(rows)
-        moved = noise.over_moved(_read(depth, layers, known), known.moving)
-        constant, magnitude = constant + offset - moved, magnitude + offset.abs() + moved
-        error = error + offset_error
+        constant, magnitude, error = constant + offset, magnitude + offset.abs(), error + offset_error
         if depth == 1:
             break
+        lost = noise.over_moved(read(depth, layers, known.radius, known.spreads), known.moving)
+        constant, magnitude = constant - lost, magnitude + lost
         before = known.hidden[depth - 2]
         later.append(noise.at_rectified(before.mean, before.deviation, known.deviating))
         rows, drop, charge = through_relu(coefficient, coefficient_error, before.lines, before.ceiling)
@@ -146,8 +148,8 @@ def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], 
     mean, offsets, slopes = _moved_means(coefficient, first, spread)
     drop = (coefficient.abs() * offsets).sum(-1)
     error = error + rounding_error(size, drop)
-    moved = layers[0].movement(coefficient * slopes, known.radius, known.moving)
-    constant, magnitude = constant - drop - moved, magnitude + drop + moved
+    lost = _moved(coefficient * slopes, noise, mean, layers[0], known)
+    constant, magnitude = constant - drop - lost, magnitude + drop + lost
     charge = error + rounding_error(8 * len(layers) + 8, magnitude)
     constant = down(constant - above(charge, 64 * len(layers) + 4 * size))
     form = LinearForm(constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
@@ -179,25 +181,37 @@ def _folded(form: LinearForm) -> LinearForm:
 
 def _moved_means(
     coefficient: Float64[Tensor, "P R k"], first: Rectified, spread: Spread
-) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"], Float64[Tensor, "P 1 k"]]:
-    """μ', the additional loss, which is D for θ = 1 and 0 for θ = 0, and θ."""
-    mean, radius = first.mean.unsqueeze(-2), spread.radius.unsqueeze(-2)
-    theta = (mean > 0).to(mean.dtype)
-    upward = (coefficient > 0) == (mean > 0)
-    moved = torch.where(upward, up(mean + radius), down(mean - radius))
-    moved = torch.where((spread.slope == 0.5).unsqueeze(-2), moved, mean)
-    return moved, torch.where(mean > 0, up((moved - mean).abs()), 0.0), theta
+) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+    """μ', the additional loss, which is θD but for A > 0 and θ = 0, and θ.
 
-
-def _read(depth: int, layers: Sequence[RandomAffine], known: Known) -> MovedInputs:
-    """How the region moves what layers[depth] reads, from the point where its noise is taken.
-
-    That point is h(x_c), except for layer 2, where it is h': within 2 D of h(x) where μ' is not μ.
+    θ is that of the chord of relu over μ ± D where A < 0, 0 or 1 by the sign of μ where A > 0.
     """
-    moved = read(depth, layers, known.radius, known.spreads)
-    if depth > 1:
-        return moved
-    radius, ulps = known.spreads[0].radius, 2.0**-50 * (known.first.mean.abs() + known.spreads[0].radius)
-    twice = torch.where(known.spreads[0].slope == 0.5, above(2 * radius + ulps, 4), 0.0)
-    theta = (moved.theta == 1).to(twice.dtype)
-    return replace(moved, delta=torch.maximum(moved.delta, twice), theta=theta, rest=twice)
+    mean, radius = first.mean.unsqueeze(-2), spread.radius.unsqueeze(-2)
+    unknown, falling = (spread.slope == 0.5).unsqueeze(-2), coefficient < 0
+    chord = ((mean + radius) / (2 * radius)).nan_to_num(nan=1.0).clamp(0.0, 1.0)
+    theta = torch.where(unknown & falling, chord, (mean > 0).to(mean.dtype))
+    above_relu = up(mean + up(up(1 - 2 * theta) * radius))
+    below_relu = torch.where(mean > 0, up(mean + radius), down(mean - radius))
+    moved = torch.where(unknown, torch.where(falling, above_relu, below_relu), mean)
+    reach = torch.where(falling, up(theta * radius), torch.where(mean > 0, up((moved - mean).abs()), 0.0))
+    return moved, torch.where(unknown, reach, 0.0), theta
+
+
+def _moved(
+    rows: Float64[Tensor, "P R k"],
+    noise: RowNoise,
+    mean: Float64[Tensor, "P R k"],
+    layer: RandomAffine,
+    known: Known,
+) -> Float64[Tensor, "P R"]:
+    """A bound of what the region moves of B·Δ_1(x) + N·h_1(x), for the noise N of layer 2, from N·h' on.
+
+    Given the first layer it is a convex Lipschitz function of N/r with constant ‖r∘δ‖, |h_1(x) − h'| ≤ δ, and
+    its mean over N is at most that of sup_x (B + N∘L)·Δ_1(x) (Sudakov, Fernique). One event for either step.
+    """
+    spread = known.spreads[0]
+    changed = up((mean - known.first.mean.unsqueeze(-2)).abs())
+    delta = up(spread.activations.unsqueeze(-2) + changed)
+    steepness = (spread.slope > 0).to(rows.dtype).unsqueeze(-2)
+    average = layer.movement(rows, known.radius, known.moving, noise.weight * steepness)
+    return above(average + known.moving.unsqueeze(-1) * norm_up(noise.weight * delta), 8)

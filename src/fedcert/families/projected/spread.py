@@ -15,6 +15,7 @@ from torch import Tensor
 
 from fedcert.laws.affine import MovedInputs, RandomAffine
 from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.gaussian import tail
 from fedcert.numerics.rounding import above, up
 
 
@@ -44,22 +45,23 @@ class Spread:
 
 
 def concentration(u: Float64[Tensor, "*P"]) -> Enclosure:
-    """e^(−u²/2): at least the failure probability of one event of concentration."""
-    return (Enclosure.exactly(u).square() / -2).exp()
+    """Q(u), u ≥ 0: at least the failure probability of one event of concentration."""
+    return tail(Enclosure.exactly(u))
 
 
 def concentration_width(failure: Float64[Tensor, "*P"]) -> Float64[Tensor, "*P"]:
-    """The u with e^(−u²/2) approximately equal to a failure probability; any u is sound."""
+    """The u with e^(−u²/2), an upper bound of Q(u), near a failure probability; any u ≥ 0 is sound."""
     return (-2 * failure.log()).sqrt()
 
 
 def movement_events(layers: Sequence[RandomAffine]) -> int:
     """The number of events that bound the movement of one row of the last of these layers.
 
-    One for the first layer and two for each other one; none for a layer whose weights are known.
+    One for the first layer and three for each other one (the noise on either side, and its mean); none for a
+    layer whose weights are known.
     """
     first, *others = (not layer.fixed_weights for layer in layers)
-    return first + 2 * sum(others)
+    return first + 3 * sum(others)
 
 
 def random_weights(layers: Sequence[RandomAffine]) -> int:
@@ -109,7 +111,8 @@ def read(
     """How the region moves what layers[depth] reads, from its values at the centre."""
     before = spreads[depth - 1]
     inputs = radius if depth == 1 else spreads[depth - 2].activations
-    return MovedInputs(before.activations, before.slope, _unknown(before), layers[depth - 1], inputs)
+    steepness = (before.slope > 0).to(before.slope.dtype)
+    return MovedInputs(before.activations, steepness, layers[depth - 1], inputs)
 
 
 def _unknown(spread: Spread) -> Float64[Tensor, "P m"]:
