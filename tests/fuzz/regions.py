@@ -56,7 +56,9 @@ def _smaller(properties: Properties, j: int) -> Properties:
 
 def _agrees(properties: Properties, x: torch.Tensor, weights: torch.Tensor, radius: float) -> bool:
     try:
-        require_regions(properties, x.numpy(), outward(np.array([[radius]]), weights.numpy()), None)
+        require_regions(
+            properties, (x.numpy(), x.numpy()), outward(np.array([[radius]]), weights.numpy()), None
+        )
     except InvalidCertificate:
         return False
     return True
