@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from hostile import corrupt_neighbour
-from run_folders import edit_result
+from run_folders import RADII, edit_result
 from terminal import exit_code
 
 from fedcert_check import cli
+from fedcert_check.percent import bounds, percent_down, percent_up
 
 
 def run(monkeypatch: pytest.MonkeyPatch, capsys, *arguments: str) -> tuple[int, str, str]:
@@ -18,14 +19,22 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys, *arguments: str) -> tuple[int, 
     return code, *capsys.readouterr()
 
 
+def stated(folder: Path) -> tuple[float, float]:
+    """What result.json says of the direct claim at the smaller radius."""
+    rows = json.loads((folder / "result.json").read_text())["summary"]
+    (row,) = [own for own in rows if (own["claim"], own["epsilon"]) == ("direct", RADII[0])]
+    return row["lower"], row["upper"]
+
+
 def test_the_output_says_in_words_what_was_proved(monkeypatch, capsys, pristine: Path) -> None:
     code, out, err = run(monkeypatch, capsys, str(pristine))
+    lower, upper = stated(pristine)
     assert code == 0
     lines = out.splitlines()
     (direct,) = [line for line in lines if line.startswith("proved: ") and "radius 0.001 within" in line and
                  "at most" in line and "margin" not in line]  # fmt: skip
     for words in (
-        "with probability at least 96.66 % and at most 96.71 % (means over 4 inputs)",
+        f"with probability at least {percent_down(lower)} and at most {percent_up(upper)} (means over 4",
         "for the model that fedavg makes of a draw from the posterior of each of 2 clients",
         "the label wins on the whole ℓ∞ ball of radius 0.001 within [0, 1] around 4 inputs",
         "the first 4 of 90 of digits, as they come, digest 299fc8e65de9",
@@ -168,5 +177,5 @@ def test_a_confidence_bound_alone_is_found_again_and_not_proved(monkeypatch, cap
 def test_narrow_terminals_show_bounds_whole(monkeypatch, capsys, pristine: Path) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     _, out, _ = run(monkeypatch, capsys, str(pristine))
-    assert out.count("[96.66, 96.71]") == 2
+    assert out.count(bounds(*stated(pristine))) == 2
     assert "…" not in out
