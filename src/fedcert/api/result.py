@@ -133,8 +133,7 @@ class Certification:
             folder: a folder that holds no run yet.
         """
         path = Path(folder)
-        if any((path / name).exists() for name in ("messages", "certificates", BOUNDS)):
-            raise OutputExists(f"{path}: holds a run already: save to another folder")
+        require_no_run(path)
         if not self.messages:
             raise InvalidCertificate("a client's law is one that no message can state: it cannot be saved")
         for message in self.messages:
@@ -214,6 +213,16 @@ class Certification:
 def _claim(certificate: Certificate) -> tuple[str, str, str]:
     claim = certificate.claim
     return claim.kind, claim.rule, claim.events
+
+
+def require_no_run(folder: Path) -> None:
+    """Refuse a folder that holds a run.
+
+    Args:
+        folder: that a run is to be saved to.
+    """
+    if any((folder / name).exists() for name in ("messages", "certificates", BOUNDS)):
+        raise OutputExists(f"{folder}: holds a run already: save to another folder")
 
 
 def _uppers(certificate: Certificate) -> list[float | None]:

@@ -142,17 +142,24 @@ def train_clients(
         track: shows progress.
         once: makes each posterior, or reads it back if it was made before.
     """
-
-    def train(i: int) -> Posterior:
-        shard, generator = federation.shards[i], stream(config.seed, "training", i)
-        learn = partial(config.trainer, federation.network, shard.x.float(), shard.label)
-        return Posterior(*timed(partial(learn, federation.initial, generator)))
-
     clients = range(len(federation.shards))
     return [
-        once(f"posteriors/client-{i}.safetensors", partial(train, i), POSTERIOR)
+        once(f"posteriors/client-{i}.safetensors", partial(train_client, config, federation, i), POSTERIOR)
         for i in track(clients, "training clients", len(clients))
     ]
+
+
+def train_client(config: RunConfig, federation: Federation, client: int) -> Posterior:
+    """One client's posterior, trained from the shared initialisation, at its learned scale.
+
+    Args:
+        config: holds the training protocol.
+        federation: the clients.
+        client: its place among the clients.
+    """
+    shard, generator = federation.shards[client], stream(config.seed, "training", client)
+    learn = partial(config.trainer, federation.network, shard.x.float(), shard.label)
+    return Posterior(*timed(partial(learn, federation.initial, generator)))
 
 
 def scaled(law: StatedLaw, scale: Scale) -> StatedLaw:

@@ -1,6 +1,6 @@
 """The server alone: it reads messages from files, and does not trust the clients that sent them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,7 @@ class Server:
         messages: Path | Sequence[Path],
         min_clients: int | None = None,
         track: Tracker = silent,
+        absent: Mapping[str, str] | None = None,
     ) -> "Server":
         """Read message files, and refuse those that are not sound.
 
@@ -59,9 +60,11 @@ class Server:
             messages: the message files, or the folder that holds them.
             min_clients: the minimum number of sound messages; None for one from every client.
             track: shows progress.
+            absent: clients that sent no message file, with the reasons, where these are known.
         """
         files = message_files(messages) if isinstance(messages, Path) else messages
         inputs: Examples | GivenInputs
+        names: tuple[str, ...] = ()
         if config.given is not None:
             inputs, network = config.given.inputs(config.dataset), config.given.network
             count = len(inputs)
@@ -69,11 +72,11 @@ class Server:
         else:
             inputs = choose_examples(config, track)
             network = mlp(inputs.test.x.shape[1], *config.hidden, inputs.classes)
-            count = count_of(config, inputs)
+            count, names = count_of(config, inputs), inputs.clients or ()
         makers = [family.name for family in chosen_families(config) if isinstance(family, CellFamily)]
         events = makers[0] if makers else None
-        expected = Expected(config.clients, network.parameters, count, events)
-        accepted = accept(files, expected, min_clients)
+        expected = Expected(config.clients, network.parameters, count, events, names=names)
+        accepted = accept(files, expected, min_clients, absent)
         if len(accepted.messages) < config.clients and not isinstance(config.weights, str):
             raise TooFewClients(
                 f"weights: given for {config.clients} clients, of which {len(accepted.messages)} sent a sound"

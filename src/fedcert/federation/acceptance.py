@@ -1,7 +1,7 @@
 """Which messages the server accepts, and what it does about those it refuses."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ class Expected:
         properties: how many properties are certified.
         events: the family of events that cells were asked for; None where none were, and none are used.
         limits: the most that a message file may hold.
+        names: of the clients, in their order, where the data name them.
     """
 
     clients: int
@@ -28,6 +29,16 @@ class Expected:
     properties: int
     events: str | None
     limits: Limits = LIMITS
+    names: tuple[str, ...] = ()
+
+    def place(self, message: Message) -> tuple[int, int, str]:
+        """A key that sorts messages: clients that the data name as they do, then others by their names.
+
+        Args:
+            message: of a client.
+        """
+        name = message.client
+        return (self.names.index(name) if name in self.names else len(self.names), len(name), name)
 
     def load(self, path: Path) -> Message:
         """Read a message; a sound one for another network, other properties or other events raises too."""
@@ -55,15 +66,20 @@ class Accepted:
     """The messages that the deployed rule is made for, and those it is not.
 
     Attributes:
-        messages: in the order of the clients' names, which is that of the rule's weights.
-        refused: each file that was refused, with the reason.
+        messages: in the order of the clients (`Expected.place`), which is that of the rule's weights.
+        refused: each file that was refused, and each client without one, with the reason.
     """
 
     messages: list[Message]
     refused: dict[str, str]
 
 
-def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = None) -> Accepted:
+def accept(
+    paths: Sequence[Path],
+    expected: Expected,
+    min_clients: int | None = None,
+    absent: Mapping[str, str] | None = None,
+) -> Accepted:
     """Read the messages of a federation; hostile ones are refused, never silently.
 
     Without `min_clients` every client must have sent a sound message: the first that has not raises its
@@ -76,6 +92,7 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
         paths: the message files.
         expected: the network, the properties and the number of clients.
         min_clients: the minimum number of sound messages; None for one from every client.
+        absent: clients that sent no message file, with the reasons, where these are known.
     """
     if min_clients is not None and not 1 <= min_clients <= expected.clients:
         raise InvalidConfig(f"min-clients: between 1 and {expected.clients}, not {min_clients}")
@@ -95,17 +112,17 @@ def accept(paths: Sequence[Path], expected: Expected, min_clients: int | None = 
         raise next(iter(errors.values()))
     sound = sorted(
         (message for path, message in messages.items() if path not in errors),
-        key=lambda message: (len(message.client), message.client),
+        key=expected.place,
     )
     if len(sound) < (needed := expected.clients if min_clients is None else min_clients):
         reasons = "".join(f"; refused: {error}" for error in errors.values())
+        reasons += "".join(f"; {visible(name)}: {visible(why)}" for name, why in (absent or {}).items())
         raise TooFewClients(
             f"{len(sound)} sound messages, but {needed} clients are needed (--min-clients){reasons}"
         )
-    return Accepted(
-        sound,
-        {visible(path.name): visible(str(error).removeprefix(f"{path}: ")) for path, error in errors.items()},
-    )
+    refused = {path.name: str(error).removeprefix(f"{path}: ") for path, error in errors.items()}
+    refused |= absent or {}
+    return Accepted(sound, {visible(name): visible(reason) for name, reason in refused.items()})
 
 
 def _twice(messages: dict[Path, Message]) -> Iterator[tuple[Path, FedcertError]]:

@@ -23,7 +23,7 @@ from fedcert.laws import BoxMeasurable, DiagonalLaw
 from fedcert.laws.registry import LawType, StatedLaw, law_named
 from fedcert.numerics.box import Box
 from fedcert.verify import pieces
-from fedcert.wire import tensorfile
+from fedcert.wire import atomic, tensorfile
 from fedcert.wire.limits import (
     MAX_CELLS,
     MAX_LAW_TENSORS,
@@ -148,7 +148,11 @@ class Message:
 
     def save(self, path: Path) -> None:
         """Write the message as a safetensors file, whole or not at all."""
-        tensorfile.write(path, self._header() | {"digest": self.digest}, self._tensors())
+        atomic.write(path, self.encoded())
+
+    def encoded(self) -> bytes:
+        """The content of the message's file; equal messages give equal bytes."""
+        return tensorfile.encoded(self._header() | {"digest": self.digest}, self._tensors())
 
     @classmethod
     def load(cls, path: Path, limits: Limits = LIMITS) -> "Message":

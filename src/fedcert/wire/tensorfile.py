@@ -20,7 +20,17 @@ def write(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]
         metadata: texts by name.
         tensors: by name.
     """
-    atomic.write(path, _in_order(save(arrays(tensors), dict(metadata))))
+    atomic.write(path, encoded(metadata, tensors))
+
+
+def encoded(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> bytes:
+    """The content of a safetensors file; equal contents give equal bytes.
+
+    Args:
+        metadata: texts by name.
+        tensors: by name.
+    """
+    return _in_order(save(arrays(tensors), dict(metadata)))
 
 
 def arrays(tensors: Mapping[str, Tensor]) -> Arrays:

@@ -1,0 +1,1 @@
+"""A federation over Flower whose aggregate comes with a certificate."""
