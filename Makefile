@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run reproduce check test test-integrations lint types pytest format bench clean
+.PHONY: run reproduce check test test-integrations test-flower lint types pytest format bench clean
 
 run: .venv/installed
 	$(BIN)/fedcert run --out runs/digits --overwrite --check
@@ -20,6 +20,11 @@ test: lint types pytest
 # The readers against the libraries themselves: a library that is missing is a failure here.
 test-integrations: .venv/integrations
 	FEDCERT_INTEGRATIONS=1 $(BIN)/pytest -q -n 2 tests/adapters tests/examples/integrations
+	$(MAKE) test-flower
+
+# Flower, in an environment of its own with the ray that flwr pins; processes on 127.0.0.1, one test after the other.
+test-flower: .venv-flower/installed
+	FEDCERT_INTEGRATIONS=1 .venv-flower/bin/pytest -q tests/flower tests/examples/flower src/fedcert/flower
 
 lint: .venv/installed
 	$(BIN)/ruff format --check .
@@ -49,5 +54,10 @@ bench: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements/integrations-no-deps.txt
 	touch $@
 
+.venv-flower/installed: pyproject.toml checker/pyproject.toml requirements/flower.txt
+	$(PYTHON) -m venv .venv-flower
+	.venv-flower/bin/pip install --quiet --disable-pip-version-check -c requirements/flower.txt -e ./checker -e '.[dev,flower]'
+	touch $@
+
 clean:
-	rm -rf .venv runs
+	rm -rf .venv .venv-flower runs

@@ -21,7 +21,7 @@ from integrations import library
 EXAMPLE = Path(__file__).parents[1] / "examples" / "flower"
 MARK = "FEDCERT_TEST_NETWORK"
 """A variable that every process of a network inherits, by which those that were left behind are found."""
-RUN_SECONDS, START_SECONDS, END_SECONDS = 90, 30, 20
+RUN_SECONDS, START_SECONDS, END_SECONDS = 150, 60, 40
 CONNECTION = "test"
 
 

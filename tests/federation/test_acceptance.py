@@ -177,3 +177,17 @@ def test_a_minimum_that_makes_no_sense_is_refused(files: list[Path], min_clients
 def test_the_limits_hold_for_every_message(files: list[Path]) -> None:
     with pytest.raises(InvalidMessage, match="more than 100"):
         accept(files, replace(EXPECTED, limits=Limits(file_bytes=100)))
+
+
+def test_clients_without_a_message_are_named_with_the_reasons(files: list[Path]) -> None:
+    absent = {"node-7": "no reply in time\x1b"}
+    with pytest.raises(TooFewClients, match=r"2 sound messages, but 3 .*; node-7: no reply in time"):
+        accept(files[:2], EXPECTED, absent=absent)
+    accepted = accept(files[:2], EXPECTED, 2, absent)
+    assert list(accepted.refused) == ["node-7"]
+    assert "\x1b" not in accepted.refused["node-7"]
+
+
+def test_clients_that_the_data_name_come_in_the_order_of_the_data(files: list[Path]) -> None:
+    expected = replace(EXPECTED, names=("client-10", "client-1"))
+    assert names(accept(files, expected).messages) == ["client-10", "client-1", "client-2"]

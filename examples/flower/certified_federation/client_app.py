@@ -1,4 +1,4 @@
-"""The client: trains a posterior on its own data and sends it, once."""
+"""The client: trains a posterior on its own data and replies once."""
 
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp

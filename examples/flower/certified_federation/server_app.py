@@ -1,6 +1,4 @@
-"""The server: aggregates the clients' posteriors, certifies what it deploys, and writes a run folder."""
-
-from pathlib import Path
+"""The server: one round, and what it makes of the clients' replies."""
 
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
@@ -13,11 +11,10 @@ app = ServerApp()
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """One round."""
+    """Ask all clients, and wait for their replies."""
     settings = context.run_config
     config = run_settings(settings)
-    certifier = RunCertifier(config, Path(settings["out"]))
-    least, patience = int(settings["min-clients"]) or None, float(settings["connect-timeout"])
-    strategy = CertifiedFedAvg(certifier, least, patience, fraction_evaluate=0.0)
-    timeout = float(settings["reply-timeout"])
-    strategy.start(grid, initial_parameters(config), num_rounds=1, timeout=timeout)
+    certifier = RunCertifier(config, out=settings["out"])
+    needed, patience = settings["min-clients"] or None, settings["connect-timeout"]
+    strategy = CertifiedFedAvg(certifier, needed, patience, fraction_evaluate=0.0)
+    strategy.start(grid, initial_parameters(config), num_rounds=1, timeout=settings["reply-timeout"])

@@ -1,9 +1,9 @@
-"""The client: trains a posterior on its own data and sends its mean."""
+"""The client: trains a posterior on its own data and replies once."""
 
-from certified_federation.task import train
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
+from certified_federation.task import train
 from fedcert.flower import parameters_record
 
 app = ClientApp()

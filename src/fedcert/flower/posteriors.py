@@ -59,4 +59,4 @@ def unpack(reply: RecordDict) -> bytes:
         raise InvalidMessage(f"arrays: {KEY}: {len(array.data)} bytes declared as {declared}")
     if len(array.data) > LIMITS.file_bytes:
         raise InvalidMessage(f"arrays: {KEY}: {len(array.data)} bytes, more than {LIMITS.file_bytes}")
-    return array.data
+    return bytes(array.data)

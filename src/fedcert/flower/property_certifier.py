@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from torch import nn
@@ -37,14 +38,14 @@ class PropertyCertifier:
     model: Network | nn.Module
     properties: Properties
     clients: int
-    out: Path
+    out: str | PathLike[str]
     rule: AggregationRule | str = "fedavg"
     weights: WeightsName = "uniform"
     events: str | Sequence[str | Family] = "projected"
     claims: Sequence[Kind] = ("transported", "direct")
 
     def __post_init__(self) -> None:
-        require_no_run(self.out)  # before anybody trains
+        require_no_run(Path(self.out))  # before anybody trains
 
     def certify(self, messages: Path, absent: Mapping[str, str], min_clients: int | None) -> Certified:
         """Certify the model that the messages in a folder deploy.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 
 from fedcert.app.clients import choose_examples
@@ -26,11 +27,11 @@ class RunCertifier:
     """
 
     config: RunConfig
-    out: Path
+    out: str | PathLike[str]
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        check_output(self.out, self.overwrite)  # before anybody trains
+        check_output(Path(self.out), self.overwrite)  # before anybody trains
 
     @property
     def clients(self) -> int:
@@ -52,7 +53,8 @@ class RunCertifier:
             min_clients: the minimum number of sound messages; None for one from every client.
         """
         server = Server.receive(self.config, messages, min_clients, absent=absent)
-        summary = carry_out(lambda once: server.certify(once=once), self.out, server.identity, self.overwrite)
+        out, work = Path(self.out), lambda once: server.certify(once=once)
+        summary = carry_out(work, out, server.identity, self.overwrite)
         accepted = server.accepted.messages
         laws = [message.law for message in accepted]
         sizes = [message.examples for message in accepted]

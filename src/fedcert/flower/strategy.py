@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,14 @@ class CertifiedFedAvg(FedAvg):
         self._asked: list[int] = []
 
     def start(
-        self, grid: Grid, initial_arrays: ArrayRecord, num_rounds: int = 1, timeout: float = 3600, **rest: Any
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int = 1,
+        timeout: float = 3600,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
         """Run the one round.
 
@@ -87,11 +94,13 @@ class CertifiedFedAvg(FedAvg):
             initial_arrays: the parameters that all clients start from.
             num_rounds: 1: posteriors are sent once.
             timeout: seconds to wait for the clients' replies.
-            rest: what else Flower's strategies take.
+            train_config: what clients are told for training.
+            evaluate_config: what clients are told for evaluation.
+            evaluate_fn: evaluates on the server: the initial parameters, and those that are deployed.
         """
         if num_rounds != 1:
             raise InvalidConfig(f"num_rounds: {num_rounds}: posteriors are sent once, in one round")
-        return super().start(grid, initial_arrays, num_rounds=1, timeout=timeout, **rest)
+        return super().start(grid, initial_arrays, 1, timeout, train_config, evaluate_config, evaluate_fn)
 
     def summary(self) -> None:
         """Log what will be done."""
@@ -117,7 +126,7 @@ class CertifiedFedAvg(FedAvg):
         self._asked = self._connected(grid)
         config["server-round"] = server_round
         record = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
-        return self._construct_messages(record, self._asked, MessageType.TRAIN)
+        return list(self._construct_messages(record, self._asked, MessageType.TRAIN))
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]

@@ -5,10 +5,10 @@ import signal
 import struct
 import time
 
-from certified_federation.task import train
 from flwr.app import Array, ArrayRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
+from certified_federation.task import train
 from fedcert import DiagonalGaussian
 from fedcert.flower import pack
 
