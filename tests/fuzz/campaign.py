@@ -43,6 +43,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "lattice masses": (masses.lattice, 0.5),
     "rule images": (rules.image, 8),
     "pushforwards": (rules.pushforward, 4),
+    "sums of summands": (rules.summed, 4),
     "interval verifier": (networks.interval, 7),
     "merged verifier": (networks.merged, 7),
     "linear verifier": (networks.linear, 10),

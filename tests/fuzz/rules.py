@@ -7,7 +7,8 @@ from flint import arb
 from oracles import random_points
 from problems import uniform
 
-from fedcert.errors import InvalidBox, InvalidLaw
+from fedcert.errors import InvalidBox, InvalidLaw, InvalidMessage
+from fedcert.federation.sums import FixedPoint, message_of_sum, summand
 from fedcert.laws import DiagonalGaussian
 from fedcert.numerics.box import Box
 from fedcert.rules import LinearRule, TrimmedMean
@@ -109,3 +110,47 @@ def pushforward(generator: torch.Generator) -> Iterator[Verdict]:
             yield verdict(
                 bool(close) and bool(within), "pushforward", found.loc[k].item(), found.scale[k].item()
             )
+
+
+def summed(generator: torch.Generator) -> Iterator[Verdict]:
+    """The law that a rule deploys lies within the errors that its clients' summands in fixed point leave."""
+    clients, rule = int(between(generator, 1, 6)), choice(generator, "fedavg", "pog")
+    bits = FixedPoint(int(between(generator, 4, 40)), int(between(generator, 8, 40)))
+    sizes = [int(between(generator, 1, 300)) if rule == "fedavg" else 1 for _ in range(clients)]
+    style = choice(generator, "ordinary", "cancelling", "integers")
+    laws = [
+        DiagonalGaussian(numbers(generator, style, DIMENSION), uniform(generator, DIMENSION) + 0.01)
+        for _ in range(clients)
+    ]
+    try:
+        sent = [summand(law, rule, size, bits) for law, size in zip(laws, sizes, strict=True)]
+        found = message_of_sum(sent, rule, bits)[0].law.components[0]
+    except InvalidMessage:  # too large or too small for so many bits
+        yield Verdict(True, False)
+        return
+    assert found.loc_error is not None
+    with precision(EXACT):
+        for k in range(DIMENSION):
+            mu, sigma = (
+                [arb(own[k].item()) for own in each]
+                for each in zip(*((law.loc, law.scale) for law in laws), strict=True)
+            )
+            mean, variance = deployed_moments(rule, sizes, mu, sigma)
+            loc, scale, error = (arb(t[k].item()) for t in (found.loc, found.scale, found.loc_error))
+            e = arb(found.scale_error)
+            within = (scale * (1 - e)) ** 2 <= variance <= (scale * (1 + e)) ** 2
+            sound = bool(abs(mean - loc) <= error) and bool(within)
+            yield verdict(sound, f"sum of {clients} under {rule}", found.loc[k].item(), found.scale[k].item())
+
+
+def deployed_moments(
+    rule: str, sizes: Sequence[int], mu: Sequence[arb], sigma: Sequence[arb]
+) -> tuple[arb, arb]:
+    """Mean and variance of one deployed parameter."""
+    if rule == "fedavg":
+        whole = sum(sizes)
+        variance = sum(((n * s) ** 2 for n, s in zip(sizes, sigma, strict=True)), arb(0))
+        return dot([arb(n) for n in sizes], mu) / whole, variance / whole**2
+    precisions = [1 / s**2 for s in sigma]
+    whole_precision = sum(precisions, arb(0))
+    return dot(precisions, mu) / whole_precision, 1 / whole_precision

@@ -39,6 +39,12 @@ def test_the_fuzzer_notices_when_rounding_is_not_charged(kind: str, monkeypatch:
 
 
 @pytest.mark.slow
+def test_the_fuzzer_notices_when_quantisation_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere(monkeypatch, "above", lambda x, roundings: 0 * x)
+    assert attempt("sums of summands", MANY, seed=5).wrong
+
+
+@pytest.mark.slow
 def test_the_fuzzer_notices_a_divisor_that_is_rounded_through_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     ignoring_signs(monkeypatch)
     assert attempt("half-spaces of any magnitude", 400, seed=5).wrong

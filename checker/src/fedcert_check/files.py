@@ -10,10 +10,10 @@ from fedcert_check.container import peek, read_arrays, read_claim
 from fedcert_check.digest import digest
 from fedcert_check.document import Client, Document
 from fedcert_check.errors import InvalidCertificate, TooCostly
-from fedcert_check.laws import LAWS
+from fedcert_check.laws import LAWS, is_exact
 from fedcert_check.layers import Network
 from fedcert_check.properties import Properties
-from fedcert_check.rules import read_rule, require_name
+from fedcert_check.rules import LinearRule, Rule, linear, read_rule, require_name
 from fedcert_check.subject import PREFIX, TENSORS
 from fedcert_check.subject_file import read_subject
 from fedcert_check.validation import Array, plain_name, quoted, require, require_fields, shaped
@@ -84,6 +84,7 @@ def _parse(
     lower, upper = _bounds(arrays, len(properties))
     clients, skipped = read_clients(claim["messages"], messages, rule.clients, network.dimension, budget)
     require_name(rule, [client.law for client in clients])
+    _require_sum_alone(claim["kind"], rule, clients)
     return Document(
         claim["kind"],
         claim["events"],
@@ -96,6 +97,17 @@ def _parse(
         witness,
         skipped,
         read_subject(claim["subject"], arrays, properties),
+    )
+
+
+def _require_sum_alone(kind: str, rule: Rule, clients: Sequence[Client]) -> None:
+    """A sum of clients' summands is deployed as it is, and has direct claims alone."""
+    if all(is_exact(client.law) for client in clients):
+        return
+    alone = len(clients) == 1 and isinstance(rule, LinearRule) and rule.offset is None
+    require(
+        kind == "direct" and alone and bool((linear(rule).weights == 1).all()),
+        "a sum of clients' laws has direct claims alone, and is deployed as it is, with the weight 1",
     )
 
 

@@ -19,10 +19,15 @@ class DiagonalGaussian:
     Attributes:
         loc: μ, of shape (n_w,).
         scale: σ ≥ 0; a parameter with σ = 0 is fixed.
+        loc_error: of a sum of clients' summands, which encloses the deployed law: bound of |μ* − μ|, of shape
+            (n_w,); None for a client's own law, which is exact.
+        scale_error: the same of |σ*/σ − 1|.
     """
 
     loc: Array
     scale: Array
+    loc_error: Array | None = None
+    scale_error: float = 0.0
 
     @classmethod
     def read(cls, arrays: Mapping[str, Array], dimension: int) -> "DiagonalGaussian":
@@ -36,6 +41,27 @@ class DiagonalGaussian:
         scale = shaped("law.scale", arrays.get("law.scale"), np.float64, dimension)
         require(bool((scale >= 0).all()), "a scale is negative")
         return cls(loc, scale)
+
+    @classmethod
+    def read_enclosed(cls, arrays: Mapping[str, Array], dimension: int) -> "DiagonalGaussian":
+        """The law of a sum, known up to its errors.
+
+        Args:
+            arrays: the message's tensors.
+            dimension: n_w.
+        """
+        own = cls.read(arrays, dimension)
+        require(bool((own.scale > 0).all()), "an enclosed law has no fixed parameters")
+        error = shaped("law.loc_error", arrays.get("law.loc_error"), np.float64, dimension)
+        require(bool(((error >= 0) & (error < np.inf)).all()), "the error of a mean is no finite number ≥ 0")
+        (relative,) = shaped("law.scale_error", arrays.get("law.scale_error"), np.float64, 1).tolist()
+        require(0 <= relative <= 0.5, "the relative error of the scales lies outside [0, 1/2]")
+        return cls(own.loc, own.scale, error, relative)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the law is a client's own, which it states without error."""
+        return self.loc_error is None
 
     @property
     def components(self) -> tuple["DiagonalGaussian", ...]:
@@ -86,10 +112,24 @@ class GaussianMixture:
         return tuple(DiagonalGaussian(*own) for own in zip(self.loc, self.scale, strict=True))
 
 
+def is_exact(law: "Law") -> bool:
+    """Whether a law is stated without error; only the sum of clients' summands is not.
+
+    Args:
+        law: of a message.
+    """
+    return all(part.exact for part in law.components)
+
+
 Law = DiagonalGaussian | GaussianMixture
 """What a message may state of a client's parameters."""
 
 LAWS: Registry[Callable[[Mapping[str, Array], int], Law]] = Registry(
-    "law", {"diagonal-gaussian": DiagonalGaussian.read, "gaussian-mixture": GaussianMixture.read}
+    "law",
+    {
+        "diagonal-gaussian": DiagonalGaussian.read,
+        "gaussian-mixture": GaussianMixture.read,
+        "enclosed-gaussian": DiagonalGaussian.read_enclosed,
+    },
 )
 """How a law is read from a message's tensors, by its name."""

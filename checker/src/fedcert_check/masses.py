@@ -10,6 +10,9 @@ from fedcert_check.balls import ONE, ZERO, Balls, exact, interval_mass, symmetri
 from fedcert_check.laws import DiagonalGaussian, Law
 from fedcert_check.validation import Array
 
+UNIT_BALL = arb(0, 1)
+"""[−1, 1]."""
+
 
 class Gaussian(NamedTuple):
     """N(loc, diag scale²), with balls for its parameters.
@@ -29,8 +32,11 @@ class Gaussian(NamedTuple):
 
 
 def gaussian(law: DiagonalGaussian) -> Gaussian:
-    """A client's law, which its message states exactly."""
-    return Gaussian(exact(law.loc), exact(law.scale))
+    """A law as balls: those of a client's own law are exact, those of a sum hold every law it encloses."""
+    loc, scale = exact(law.loc), exact(law.scale)
+    if law.loc_error is None:
+        return Gaussian(loc, scale)
+    return Gaussian(loc + exact(law.loc_error) * UNIT_BALL, scale * (1 + arb(law.scale_error) * UNIT_BALL))
 
 
 def component_shares(law: Law) -> list[arb]:

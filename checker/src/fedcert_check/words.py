@@ -3,6 +3,7 @@
 from fedcert_check.checking import Report, Verdict
 from fedcert_check.digest import digest
 from fedcert_check.document import Document
+from fedcert_check.laws import is_exact
 from fedcert_check.percent import percent_down, percent_up
 
 MAX_LISTED = 10  # clients, or layers
@@ -85,6 +86,11 @@ def _probability(document: Document, mean: tuple[float, float | None]) -> str:
 def _drawn(document: Document) -> str:
     count = len(document.clients)
     clients = f"{count} client{'' if count == 1 else 's'}"
+    if not all(is_exact(client.law) for client in document.clients):
+        return (
+            f"for a model drawn from the law that {document.rule.name} makes of the posteriors of which"
+            f" {document.clients[0].name} is the sum, whatever it is within the stated errors"
+        )
     if document.kind == "local":
         return f"for a client's own model, drawn from its posterior, on average over {clients}"
     return f"for the model that {document.rule.name} makes of a draw from the posterior of each of {clients}"

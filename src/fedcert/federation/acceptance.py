@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedcert.errors import FedcertError, InvalidConfig, InvalidMessage, ShapeMismatch, TooFewClients
+from fedcert.laws.enclosed import EnclosedGaussian
 from fedcert.wire.message import LIMITS, Message
 from fedcert_check.tensorfile import Limits
 from fedcert_check.visible import visible
@@ -44,6 +45,10 @@ class Expected:
         """Read a message; a sound one for another network, other properties or other events raises too."""
         message = Message.load(path, self.limits)
         rows = len(message.cells.member)
+        if isinstance(message.law, EnclosedGaussian):
+            raise InvalidMessage(
+                f"{path}: client {message.client}: law: a sum of clients' laws, not a client's"
+            )
         if message.law.dimension != self.parameters:
             raise ShapeMismatch(
                 f"{path}: client {message.client}: law.loc: {message.law.dimension} parameters, but the"

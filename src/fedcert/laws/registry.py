@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidLaw
 from fedcert.laws.diagonal import DiagonalGaussian
+from fedcert.laws.enclosed import EnclosedGaussian
 from fedcert.laws.mixture import GaussianMixture
 from fedcert.laws.protocol import Law
 
@@ -79,5 +80,5 @@ def law_named(kind: str) -> LawType:
     return _LAWS[kind]
 
 
-for _law in (DiagonalGaussian, GaussianMixture):
+for _law in (DiagonalGaussian, GaussianMixture, EnclosedGaussian):
     register_law(_law)

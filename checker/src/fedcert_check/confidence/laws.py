@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fedcert_check.confidence.seed import law_digest
-from fedcert_check.laws import GaussianMixture, Law
-from fedcert_check.validation import Array
+from fedcert_check.laws import GaussianMixture, Law, is_exact
+from fedcert_check.validation import Array, require
 
 WORDS = 2**64
 
@@ -33,6 +33,7 @@ class Mixture:
         Args:
             law: of the message.
         """
+        require(is_exact(law), "networks are drawn from exact laws, not from a sum of clients' laws")
         if isinstance(law, GaussianMixture):
             return cls(law.loc, law.scale, law.weights)
         return cls(law.loc[None], law.scale[None], law.weights)
