@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from fedcert_check.confidence.laws import Mixture
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.laws import LAWS, MAX_COMPONENTS, DiagonalGaussian, GaussianMixture
+from fedcert_check.laws import LAWS, MAX_COMPONENTS, DiagonalGaussian, GaussianMixture, is_exact
+from fedcert_check.masses import gaussian
 
 FITTING = {"law.loc": np.zeros(3), "law.scale": np.ones(3)}
 
@@ -20,7 +22,8 @@ def test_a_diagonal_gaussian_is_what_a_message_states() -> None:
 def test_another_law_is_refused_by_name(name: object) -> None:
     with pytest.raises(InvalidCertificate) as refused:
         LAWS[name]
-    assert str(refused.value) == f"law {name!r}: this checker knows diagonal-gaussian and gaussian-mixture"
+    known = "diagonal-gaussian and gaussian-mixture and enclosed-gaussian"
+    assert str(refused.value) == f"law {name!r}: this checker knows {known}"
 
 
 @pytest.mark.parametrize(
@@ -66,3 +69,40 @@ def test_a_mixture_is_what_a_message_states() -> None:
 def test_what_is_no_mixture_is_refused(change: dict[str, np.ndarray], complaint: str) -> None:
     with pytest.raises(InvalidCertificate, match=complaint):
         LAWS["gaussian-mixture"](MIXED | change, 3)
+
+
+ENCLOSED = FITTING | {"law.loc_error": np.full(3, 0.25), "law.scale_error": np.array([0.125])}
+
+
+def test_the_balls_of_an_enclosed_law_hold_every_law_within_its_errors() -> None:
+    law = LAWS["enclosed-gaussian"](ENCLOSED, 3)
+    assert not is_exact(law)
+    assert is_exact(LAWS["diagonal-gaussian"](FITTING, 3))
+    own = gaussian(law)
+    assert all(ball.contains(end) for ball in own.loc for end in (-0.25, 0, 0.25))
+    assert all(ball.contains(end) for ball in own.scale for end in (0.875, 1, 1.125))
+    assert not any(ball.contains(end) for ball in own.loc for end in (-0.2501, 0.2501))
+    assert not any(ball.contains(end) for ball in own.scale for end in (0.8749, 1.1251))
+
+
+def test_no_networks_are_drawn_from_an_enclosed_law() -> None:
+    with pytest.raises(InvalidCertificate, match="exact laws"):
+        Mixture.of(LAWS["enclosed-gaussian"](ENCLOSED, 3))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"law.loc_error": np.zeros(2)}, "law.loc_error"),
+        ({"law.loc_error": np.array([0.0, -1e-9, 0.0])}, "the error of a mean"),
+        ({"law.loc_error": np.array([0.0, np.inf, 0.0])}, "law.loc_error is not finite"),
+        ({"law.scale": np.array([1.0, 0.0, 1.0])}, "no fixed parameters"),
+        ({"law.scale_error": np.array([0.6])}, "outside"),
+        ({"law.scale_error": np.array([np.nan])}, "law.scale_error is not finite"),
+        ({"law.scale_error": np.array([-0.1])}, "outside"),
+        ({"law.scale_error": np.zeros(2)}, "law.scale_error"),
+    ],
+)
+def test_errors_that_make_no_sense_are_refused(change: dict[str, np.ndarray], complaint: str) -> None:
+    with pytest.raises(InvalidCertificate, match=complaint):
+        LAWS["enclosed-gaussian"](ENCLOSED | change, 3)

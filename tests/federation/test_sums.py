@@ -118,16 +118,6 @@ def test_what_cannot_be_summed_is_refused() -> None:
             call()
 
 
-@pytest.mark.parametrize("error", [float("nan"), float("inf"), -1.0])
-def test_an_enclosed_law_needs_sound_errors(error: float) -> None:
-    ones = torch.ones(2).double()
-    with pytest.raises(InvalidLaw):
-        EnclosedGaussian(DiagonalGaussian(ones, ones, error * ones, 0.1))
-    for bad in (DiagonalGaussian(ones, ones), DiagonalGaussian(ones, 0 * ones, ones, 0.1)):
-        with pytest.raises(InvalidLaw):
-            EnclosedGaussian(bad)
-
-
 def test_a_mixture_has_no_summand() -> None:
     (law,) = laws_of([(1.0, 0.1)])
     with pytest.raises((FedcertError, TypeError, AttributeError)):

@@ -7,6 +7,7 @@ from problems import normal, uniform
 
 from fedcert.errors import InvalidLaw
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law, registry
+from fedcert.laws.enclosed import EnclosedGaussian
 from fedcert.laws.registry import law_named, register_law
 from fedcert.model.network import mlp
 from fedcert.randomness import stream
@@ -21,7 +22,16 @@ def gaussian(seed: int) -> DiagonalGaussian:
     )
 
 
-LAWS = [gaussian(0), GaussianMixture((gaussian(1), gaussian(2)), torch.tensor([1.0, 3.0]).double())]
+def enclosed(seed: int) -> EnclosedGaussian:
+    own = gaussian(seed)
+    return EnclosedGaussian(DiagonalGaussian(own.loc, own.scale, torch.full_like(own.loc, 1e-6), 1e-6))
+
+
+LAWS = [
+    gaussian(0),
+    GaussianMixture((gaussian(1), gaussian(2)), torch.tensor([1.0, 3.0]).double()),
+    enclosed(3),
+]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)

@@ -10,7 +10,7 @@ from flower_network import FlowerNetwork, example_with, flower_network
 from flower_runs import DIGITS, HEART, assert_same_run
 
 pytestmark = pytest.mark.slow
-REPLY_SECONDS = 60.0  # waited in full for the silent client
+REPLY_SECONDS = 45.0  # waited in full for the silent client
 MISBEHAVING = Path(__file__).with_name("misbehaving_client.py")
 
 
