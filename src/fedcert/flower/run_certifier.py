@@ -9,11 +9,12 @@ from pathlib import Path
 from fedcert.app.clients import choose_examples
 from fedcert.app.config import RunConfig
 from fedcert.app.output import carry_out, check_output
+from fedcert.app.posing import make_rules
 from fedcert.app.records import Summary
-from fedcert.app.run import make_rules
 from fedcert.app.serve import Server
 from fedcert.flower.certifier import Certified
 from fedcert.model.network import Network, mlp
+from fedcert.randomness import stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class RunCertifier:
     @cached_property
     def model(self) -> Network:
         """The network that all clients train."""
+        if self.config.given is not None:
+            return self.config.given.network
         examples = choose_examples(self.config)
         return mlp(examples.test.x.shape[1], *self.config.hidden, examples.classes)
 
@@ -52,13 +55,16 @@ class RunCertifier:
             absent: clients that sent no message file, with the reasons.
             min_clients: the minimum number of sound messages; None for one from every client.
         """
-        server = Server.receive(self.config, messages, min_clients, absent=absent)
+        files = sorted(messages.glob("*.safetensors"))
+        server = Server.receive(self.config, files, min_clients, absent=absent)
         out, work = Path(self.out), lambda once: server.certify(once=once)
         summary = carry_out(work, out, server.identity, self.overwrite)
         accepted = server.accepted.messages
         laws = [message.law for message in accepted]
         sizes = [message.examples for message in accepted]
-        rule = make_rules(self.config, laws, sizes, server.initial)[self.config.rule]
+        given = self.config.given is not None
+        initial = None if given else server.network.initialise(stream(self.config.seed, "initialisation"))
+        rule = make_rules(self.config, laws, sizes, initial)[self.config.rule]
         return Certified(laws, rule, self._metrics(summary), server.accepted.refused)
 
     def _metrics(self, summary: Summary) -> dict[str, float | list[float]]:
