@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BlockGaussian": "laws",
     "Box": "numerics.box",
     "Certificate": "certificate",
     "Certification": "api.result",
     "Claim": "certificate",
+    "DenseGaussian": "laws",
     "DiagonalGaussian": "laws",
     "Estimate": "certificate",
     "Feature": "model.features",
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
     from fedcert.families.registry import register_family as register_family
     from fedcert.federation.client import client as client
     from fedcert.federation.server import server as server
+    from fedcert.laws import BlockGaussian as BlockGaussian
+    from fedcert.laws import DenseGaussian as DenseGaussian
     from fedcert.laws import DiagonalGaussian as DiagonalGaussian
     from fedcert.laws import GaussianMixture as GaussianMixture
     from fedcert.laws import Law as Law

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fedcert_check.laws import DiagonalGaussian, Law
+from fedcert_check.laws import DiagonalGaussian, Law, diagonal
 from fedcert_check.layers import Network
 from fedcert_check.properties import Properties
 from fedcert_check.rules import Rule
@@ -89,7 +89,7 @@ class Document:
 
     @property
     def laws(self) -> list[DiagonalGaussian]:
-        """Of the clients, each of which must be one Gaussian; a mixture is refused by name."""
+        """Of the clients, each one Gaussian with independent parameters; any other is refused."""
         for client in self.clients:
             count = len(client.law.components)
             require(
@@ -97,7 +97,7 @@ class Document:
                 f"the law of {client.name!r} is a mixture of {count} Gaussians: this claim, as it was saved,"
                 " has no proof for mixtures",
             )
-        return [client.law.components[0] for client in self.clients]
+        return [diagonal(client.law.components[0]) for client in self.clients]
 
     @property
     def asked(self) -> tuple[int, ...]:

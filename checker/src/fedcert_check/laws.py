@@ -6,10 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
+from fedcert_check.blocks import BlockGaussian
+from fedcert_check.errors import InvalidCertificate
 from fedcert_check.registry import Registry
 from fedcert_check.validation import Array, require, shaped
 
 MAX_COMPONENTS = 10_000
+MAX_COLUMNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,11 @@ class DiagonalGaussian:
         """Of its only component."""
         return np.ones(1)
 
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All that the message says of it."""
+        return self.loc, self.scale
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianMixture:
@@ -111,6 +119,11 @@ class GaussianMixture:
         """The Gaussians."""
         return tuple(DiagonalGaussian(*own) for own in zip(self.loc, self.scale, strict=True))
 
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All that the message says of it."""
+        return self.loc, self.scale, self.weights
+
 
 def is_exact(law: "Law") -> bool:
     """Whether a law is stated without error; only the sum of clients' summands is not.
@@ -121,8 +134,36 @@ def is_exact(law: "Law") -> bool:
     return all(part.exact for part in law.components)
 
 
-Law = DiagonalGaussian | GaussianMixture
+def read_dense(arrays: Mapping[str, Array], dimension: int) -> BlockGaussian:
+    """N(μ, F Fᵀ) of a message, the law of μ + F z for independent standard normals z: one dense block.
+
+    Args:
+        arrays: the message's tensors.
+        dimension: n_w.
+    """
+    loc = shaped("law.loc", arrays.get("law.loc"), np.float64, dimension)
+    factor = shaped("law.factor", arrays.get("law.factor"), np.float64, dimension, None)
+    require(factor.shape[1] <= MAX_COLUMNS, f"a factor of {factor.shape[1]} columns")
+    return BlockGaussian.of_factor(loc, factor)
+
+
+Component = DiagonalGaussian | BlockGaussian
+Law = DiagonalGaussian | GaussianMixture | BlockGaussian
 """What a message may state of a client's parameters."""
+
+DEPENDENT = "has parameters that depend on each other: this claim has no proof for such a law"
+
+
+def diagonal(law: "Component") -> DiagonalGaussian:
+    """The law, if its parameters are independent; any other is refused.
+
+    Args:
+        law: one Gaussian.
+    """
+    if not isinstance(law, DiagonalGaussian):
+        raise InvalidCertificate(f"a client's law {DEPENDENT}")
+    return law
+
 
 LAWS: Registry[Callable[[Mapping[str, Array], int], Law]] = Registry(
     "law",
@@ -130,6 +171,8 @@ LAWS: Registry[Callable[[Mapping[str, Array], int], Law]] = Registry(
         "diagonal-gaussian": DiagonalGaussian.read,
         "gaussian-mixture": GaussianMixture.read,
         "enclosed-gaussian": DiagonalGaussian.read_enclosed,
+        "dense-gaussian": read_dense,
+        "block-gaussian": BlockGaussian.read,
     },
 )
 """How a law is read from a message's tensors, by its name."""

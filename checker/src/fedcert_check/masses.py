@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, interval_mass, symmetric_mass
-from fedcert_check.laws import DiagonalGaussian, Law
+from fedcert_check.laws import Component, Law, diagonal
 from fedcert_check.validation import Array
 
 UNIT_BALL = arb(0, 1)
@@ -31,12 +31,16 @@ class Gaussian(NamedTuple):
         return np.array([not v == 0 for v in self.scale.tolist()], dtype=bool)  # noqa: SIM201
 
 
-def gaussian(law: DiagonalGaussian) -> Gaussian:
-    """A law as balls: those of a client's own law are exact, those of a sum hold every law it encloses."""
-    loc, scale = exact(law.loc), exact(law.scale)
-    if law.loc_error is None:
+def gaussian(law: Component) -> Gaussian:
+    """A law of independent parameters as balls; any other is refused.
+
+    Those of a client's own law are exact, those of a sum hold every law it encloses.
+    """
+    own = diagonal(law)
+    loc, scale = exact(own.loc), exact(own.scale)
+    if own.loc_error is None:
         return Gaussian(loc, scale)
-    return Gaussian(loc + exact(law.loc_error) * UNIT_BALL, scale * (1 + arb(law.scale_error) * UNIT_BALL))
+    return Gaussian(loc + exact(own.loc_error) * UNIT_BALL, scale * (1 + arb(own.scale_error) * UNIT_BALL))
 
 
 def component_shares(law: Law) -> list[arb]:
@@ -48,7 +52,8 @@ def component_shares(law: Law) -> list[arb]:
 
 def mixture_mass(law: Law, low: Array, high: Array) -> arb:
     """q([low, high]) = Σ_k π_k q_k([low, high])."""
-    parts = zip(component_shares(law), law.components, strict=True)
+    components: tuple[Component, ...] = law.components
+    parts = zip(component_shares(law), components, strict=True)
     return sum((share * box_mass(gaussian(part), low, high) for share, part in parts), ZERO)
 
 

@@ -71,10 +71,12 @@ def require_deserved(
     """
     if name not in (*PRODUCTS, *SETTINGS):
         return
-    gaussians: list[DiagonalGaussian] = [law.components[0] for law in laws]
+    components = [law.components[0] for law in laws]
+    gaussians = [own for own in components if isinstance(own, DiagonalGaussian)]
     require(
-        all(len(law.components) == 1 for law in laws),
-        f"{name} is made from one Gaussian of each client, and a client has another law",
+        len(gaussians) == len(laws) and all(len(law.components) == 1 for law in laws),
+        f"{name} is made from one Gaussian of each client with independent parameters, and a client has"
+        " another law",
     )
     loc, scale = np.stack([law.loc for law in gaussians]), np.stack([law.scale for law in gaussians])
     weights, offset = coefficients

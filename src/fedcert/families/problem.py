@@ -7,9 +7,9 @@ from functools import cached_property
 
 import torch
 
-from fedcert.errors import InvalidMessage, ShapeMismatch
+from fedcert.errors import InvalidLaw, InvalidMessage, ShapeMismatch
 from fedcert.families.cells import Cells
-from fedcert.laws import DiagonalLaw, Law, diagonal_components
+from fedcert.laws import DiagonalLaw, GaussianLaw, Law, is_diagonal
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.rules import AggregationRule, GaussianRule, LinearRule
@@ -73,7 +73,7 @@ class Problem:
         >>> law = fedcert.DiagonalGaussian(torch.zeros(6).double(), torch.ones(6).double())
         >>> asked = fedcert.linf_robustness([[0.5, 0.5]], [0], 0.1, classes=2)
         >>> problem = Problem(fedcert.mlp(2, 2), asked, (law, law), fedcert.LinearRule.fedavg([1, 1]))
-        >>> round(problem.deployed.scale[0].item() ** 2, 12)
+        >>> round(problem.deployed_diagonal.scale[0].item() ** 2, 12)
         0.5
     """
 
@@ -111,12 +111,24 @@ class Problem:
         """Whether the rule deploys a Gaussian law for Gaussian clients, so that direct claims exist."""
         return isinstance(self.rule, GaussianRule)
 
+    @property
+    def diagonal(self) -> bool:
+        """Whether the parameters of every client's law, or of its components, are independent."""
+        return all(is_diagonal(law) for law in self.laws)
+
     @cached_property
-    def deployed(self) -> DiagonalLaw:
+    def deployed(self) -> GaussianLaw:
         """The law of Θ_g, for Gaussian clients under a rule that deploys a Gaussian law."""
         return self._pushforward(self._gaussians)
 
-    def deploy(self, components: Sequence[DiagonalLaw]) -> DiagonalLaw:
+    @property
+    def deployed_diagonal(self) -> DiagonalLaw:
+        """The law of Θ_g, whose parameters are independent; otherwise an error."""
+        if not isinstance(self.deployed, DiagonalLaw):
+            raise InvalidLaw(f"a {type(self.deployed).__name__} has parameters that depend on each other")
+        return self.deployed
+
+    def deploy(self, components: Sequence[GaussianLaw]) -> GaussianLaw:
         """The law of A(Θ_1, …, Θ_n) for one Gaussian per client; the clients' own laws deploy `deployed`.
 
         Args:
@@ -128,12 +140,12 @@ class Problem:
         return self._pushforward(components)
 
     @cached_property
-    def _gaussians(self) -> tuple[DiagonalLaw, ...]:
+    def _gaussians(self) -> tuple[GaussianLaw, ...]:
         if not self.gaussian:
             raise ShapeMismatch("clients whose laws are mixtures deploy a mixture, not one Gaussian")
-        return tuple(diagonal_components(law)[0] for law in self.laws)
+        return tuple(law.components[0] for law in self.laws)
 
-    def _pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalLaw:
+    def _pushforward(self, laws: Sequence[GaussianLaw]) -> GaussianLaw:
         if not isinstance(self.rule, GaussianRule):
             raise ShapeMismatch(f"the rule {self.rule.name} deploys no law in closed form")
         return self.rule.pushforward(laws)

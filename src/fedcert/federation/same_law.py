@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import torch
 
 from fedcert.certificate import Certificate, Estimate
-from fedcert.laws import DiagonalLaw
+from fedcert.laws import DenseGaussian, DiagonalLaw, GaussianLaw
 
 T = TypeVar("T", Certificate, Estimate)
 
@@ -19,9 +19,9 @@ class OncePerLaw(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self.made: list[tuple[DiagonalLaw, T]] = []
+        self.made: list[tuple[GaussianLaw, T]] = []
 
-    def __call__(self, law: DiagonalLaw, rule: str, make: Callable[[], T]) -> Callable[[], T]:
+    def __call__(self, law: GaussianLaw, rule: str, make: Callable[[], T]) -> Callable[[], T]:
         """The work for a rule, which is `make` unless an equal law has had it done.
 
         Args:
@@ -31,7 +31,7 @@ class OncePerLaw(Generic[T]):
         """
         return partial(self._find_or_make, law, rule, make)
 
-    def _find_or_make(self, law: DiagonalLaw, rule: str, make: Callable[[], T]) -> T:
+    def _find_or_make(self, law: GaussianLaw, rule: str, make: Callable[[], T]) -> T:
         for known, result in self.made:
             if same_law(known, law):
                 return result.for_rule(rule)
@@ -39,9 +39,14 @@ class OncePerLaw(Generic[T]):
         return self.made[-1][1]
 
 
-def same_law(one: DiagonalLaw, other: DiagonalLaw) -> bool:
+def same_law(one: GaussianLaw, other: GaussianLaw) -> bool:
     """Whether two laws are equal to the last bit, with the errors that they carry."""
-    pairs = [(one.loc, other.loc), (one.scale, other.scale), (one.loc_error, other.loc_error)]
-    return one.scale_error == other.scale_error and all(
-        torch.equal(a, b) if a is not None and b is not None else a is b for a, b in pairs
-    )
+    if isinstance(one, DiagonalLaw) and isinstance(other, DiagonalLaw):
+        pairs = [(one.loc, other.loc), (one.scale, other.scale), (one.loc_error, other.loc_error)]
+        same = one.scale_error == other.scale_error
+    elif isinstance(one, DenseGaussian) and isinstance(other, DenseGaussian):
+        pairs = [(one.loc, other.loc), (one.factor, other.factor), (one.loc_error, other.loc_error)]
+        same = one.factor_error == other.factor_error
+    else:
+        return one is other
+    return same and all(torch.equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)

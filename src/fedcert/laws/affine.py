@@ -5,11 +5,14 @@ and m through products with rows B, and the noise through the scalar B·(W̃ h +
 point, and its supremum over inputs that move. A law that answers these questions can be certified.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from jaxtyping import Float64
 from torch import Tensor
+
+from fedcert.laws.covariance import Covariance
 
 MAX_NORMAL = 40.0
 """No standard normal of a network is farther from 0 than this, except with probability `FAR_NORMALS`."""
@@ -56,7 +59,7 @@ class MovedInputs:
 class RowNoise(Protocol):
     """B·(W̃ h + b̃) for rows B: Gaussian for every fixed h.
 
-    `weight` and `bias` bound the deviations of (B W̃)_k and of B·b̃.
+    `weight` and `bias` bound the deviations of (B W̃)_k and of B·b̃, which may depend on each other.
     """
 
     @property
@@ -73,13 +76,8 @@ class RowNoise(Protocol):
         """Bounds of the deviations at fixed inputs h."""
         ...
 
-    def at_rectified(
-        self, mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
-    ) -> Float64[Tensor, "P R"]:
-        """Bounds of the deviations given h, for random inputs h_k = relu(μ_k + t_k Z_k), but for Q(u).
-
-        Upper bounds of μ and t may be given.
-        """
+    def within(self, lower: Float64[Tensor, "P k"], upper: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations at all inputs between 0 ≤ lower and upper."""
         ...
 
     def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
@@ -95,8 +93,24 @@ class RowNoise(Protocol):
 
 
 @runtime_checkable
+class IndependentRowNoise(RowNoise, Protocol):
+    """Noise whose parts (B W̃)_k and B·b̃ are independent of each other."""
+
+    def at_rectified(
+        self, mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+    ) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations given h, for h_k = relu(μ_k + t_k Z_k), Z independent, but for Q(u).
+
+        Upper bounds of μ and t may be given.
+        """
+        ...
+
+
+@runtime_checkable
 class RandomAffine(Protocol):
     """One affine layer under a law.
+
+    Its noise is independent of that of all other layers, unless it is a `JoinedAffine`.
 
     Attributes:
         inputs: k, how many numbers the layer reads.
@@ -147,16 +161,40 @@ class RandomAffine(Protocol):
         """B·(W̃ h + b̃) for rows B."""
         ...
 
-    def looseness(self, deviation: Float64[Tensor, "*batch"]) -> Float64[Tensor, "*batch"]:
-        """A bound of what a deviation of `noise` exceeds the exact law's by."""
-        ...
-
     def ceiling(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P m"]:
         """A crude bound of |W h + b|, for inputs up to h and normals up to `MAX_NORMAL`."""
         ...
 
     def at(self, x: Float64[Tensor, "P k"]) -> Outputs:
-        """The law of each output at a fixed input x."""
+        """The law of each output at a fixed input x.
+
+        Where `independent` is false, `deviation` only bounds from above, and `error` is that of the mean.
+        """
+        ...
+
+    def movement(
+        self, rows: Float64[Tensor, "P R m"], radius: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+    ) -> Float64[Tensor, "P R"]:
+        """A bound of sup |B W v| over |v| ≤ δ, mean and noise, but for Q(u) a row."""
+        ...
+
+    def spread_inputs(
+        self, rows: Float64[Tensor, "P R m"], inputs: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
+    ) -> Float64[Tensor, "P R"]:
+        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for Q(u)."""
+        ...
+
+
+@runtime_checkable
+class IndependentAffine(RandomAffine, Protocol):
+    """A layer whose weights and biases are independent: the exact treatment of the first layer needs it."""
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> IndependentRowNoise:
+        """B·(W̃ h + b̃) for rows B."""
+        ...
+
+    def looseness(self, deviation: Float64[Tensor, "*batch"]) -> Float64[Tensor, "*batch"]:
+        """A bound of what a deviation of `noise` exceeds the exact law's by."""
         ...
 
     def movement(
@@ -168,13 +206,34 @@ class RandomAffine(Protocol):
     ) -> Float64[Tensor, "P R"]:
         """A bound of sup |B W v| over |v| ≤ δ, mean and noise, but for Q(u) a row.
 
-        With `shaking`, of E sup |(B + N) W v|, the mean over independent normals N of these deviations. Only
-        laws whose weights are independent of each other are asked that.
+        With `shaking`, of E sup |(B + N) W v|, the mean over independent normals N of these deviations.
         """
         ...
 
-    def spread_inputs(
-        self, rows: Float64[Tensor, "P R m"], inputs: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
-    ) -> Float64[Tensor, "P R"]:
-        """About Σ_j δ_j √Σ_k B_k² W_kj², from above but for rounding and for Q(u)."""
+
+@runtime_checkable
+class JoinedAffine(RandomAffine, Protocol):
+    """A layer whose noise may depend on that of the other layers of the same law.
+
+    Σ_l B_l·(W̃_l h_l + b̃_l) is then one projection c·θ̃ of all parameters, for fixed inputs h_l.
+    """
+
+    @property
+    def joint(self) -> Covariance:
+        """The covariance of all layers' parameters, layer by layer."""
         ...
+
+    def coefficients(
+        self, rows: Float64[Tensor, "P R m"], h: Float64[Tensor, "P k"]
+    ) -> Float64[Tensor, "P R n"]:
+        """This layer's part of c: its parameters in B·(W̃ h + b̃)."""
+        ...
+
+
+def independent(layers: Sequence[RandomAffine]) -> TypeGuard[Sequence[IndependentAffine]]:
+    """Whether all weights and biases of these layers are independent.
+
+    Args:
+        layers: of a network.
+    """
+    return all(isinstance(layer, IndependentAffine) and layer.independent for layer in layers)

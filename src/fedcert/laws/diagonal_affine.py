@@ -232,6 +232,10 @@ class IndependentNoise:
         lipschitz = (self.weight * deviation.unsqueeze(-2)).amax(-1)
         return above(square.sqrt() + u.unsqueeze(-1) * lipschitz, 6)
 
+    def within(self, lower: Float64[Tensor, "P k"], upper: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Those at the largest inputs."""
+        return self.at(upper)
+
     def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """A bound of sup |N·v| over |v| ≤ δ, that is Σ_k δ_k |N_k|.
 

@@ -93,6 +93,15 @@ class DiagonalLaw(GaussianLaw, BoxMeasurable, Protocol):
         ...
 
 
+def is_diagonal(law: Law) -> bool:
+    """Whether the parameters of all of a law's components are independent.
+
+    Args:
+        law: a client's.
+    """
+    return all(isinstance(component, DiagonalLaw) for component in law.components)
+
+
 def diagonal_components(law: Law) -> tuple[DiagonalLaw, ...]:
     """The Gaussians that a law is a mixture of, where their parameters are independent; otherwise an error.
 
@@ -102,7 +111,7 @@ def diagonal_components(law: Law) -> tuple[DiagonalLaw, ...]:
     found = tuple(component for component in law.components if isinstance(component, DiagonalLaw))
     if len(found) < len(law.components):
         raise InvalidLaw(
-            f"a {type(law).__name__} has parameters that depend on each other: boxes and sums of laws need"
-            " independent ones"
+            f"a {type(law).__name__} has parameters that depend on each other: boxes, draws of confidence"
+            " bounds, and rules other than averages with one weight a client need independent ones"
         )
     return found

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw
+from fedcert.laws.block import BlockGaussian
+from fedcert.laws.dense import DenseGaussian
 from fedcert.laws.diagonal import DiagonalGaussian
 from fedcert.laws.enclosed import EnclosedGaussian
 from fedcert.laws.mixture import GaussianMixture
@@ -80,5 +82,5 @@ def law_named(kind: str) -> LawType:
     return _LAWS[kind]
 
 
-for _law in (DiagonalGaussian, GaussianMixture, EnclosedGaussian):
+for _law in (DiagonalGaussian, GaussianMixture, EnclosedGaussian, DenseGaussian, BlockGaussian):
     register_law(_law)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw, InvalidWeights, ShapeMismatch
-from fedcert.laws import DiagonalGaussian, DiagonalLaw
+from fedcert.laws import BlockGaussian, DenseGaussian, DiagonalGaussian, DiagonalLaw, GaussianLaw
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import as_double, doubled
 from fedcert.numerics.rounding import down, gamma, rounding_error, up
@@ -164,7 +164,65 @@ class LinearRule:
         upper, error_upper = self._combine(high)
         return Box(down(lower - error_lower), up(upper + error_upper))
 
-    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
+    @overload
+    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian: ...
+    @overload
+    def pushforward(self, laws: Sequence[GaussianLaw]) -> GaussianLaw: ...
+    def pushforward(self, laws: Sequence[GaussianLaw]) -> GaussianLaw:
+        """N(v + Σ_i w_i μ_i, Σ_i w_i² Cov_i), with what rounding may have done to it.
+
+        Args:
+            laws: the clients' laws.
+        """
+        diagonal = [law for law in laws if isinstance(law, DiagonalLaw)]
+        return self._diagonal(diagonal) if len(diagonal) == len(laws) else self._dense(laws)
+
+    def _dense(self, laws: Sequence[GaussianLaw]) -> DenseGaussian | BlockGaussian:
+        """N(v + Σ_i w_i μ_i, F Fᵀ) with F = (w_1 F_1, …, w_n F_n): covariances add up.
+
+        Each entry of F is rounded once, beside the error of the given one.
+
+        Args:
+            laws: the clients' laws.
+        """
+        weights = self._one_weight_a_client()
+        if any(isinstance(law, BlockGaussian) for law in laws):
+            return self._blocks([BlockGaussian.of(law) for law in laws], weights)
+        dense = [DenseGaussian.of(law) for law in laws]
+        loc, loc_error = self._mean([law.loc for law in dense], [law.loc_error for law in dense])
+        weighed = [(w * law.factor, law.factor) for w, law in zip(weights, dense, strict=True) if w != 0]
+        if any(((scaled == 0) & (own != 0)).any() for scaled, own in weighed):
+            raise InvalidLaw("the deployed factor is too small for double precision, but not 0")
+        factor = torch.cat([loc.new_zeros(len(loc), 0), *(scaled for scaled, _ in weighed)], dim=1)
+        inexact = max(law.factor_error for law in dense)
+        return DenseGaussian(loc, factor, loc_error, 2.0**-52 + 2 * inexact)
+
+    def _blocks(self, laws: Sequence[BlockGaussian], weights: Float64[Tensor, "n"]) -> BlockGaussian:
+        """N(v + Σ_i w_i μ_i, …) with all blocks of all clients, times w_i: no common basis is needed."""
+        loc, loc_error = self._mean([law.loc for law in laws], [law.loc_error for law in laws])
+        parts = zip(weights, laws, strict=True)
+        blocks = tuple(own.times(w) for w, law in parts if w != 0 for own in law.blocks)
+        return BlockGaussian(loc, blocks, loc_error, 2.0**-52 + 2 * max(law.factor_error for law in laws))
+
+    def _one_weight_a_client(self) -> Float64[Tensor, "n"]:
+        if not (self.weights == self.weights[:, :1]).all():
+            raise InvalidLaw(
+                f"the rule {self.name} has a weight for each parameter: laws whose parameters depend on each"
+                " other need one weight a client, as fedavg has"
+            )
+        return self.weights[:, 0]
+
+    def _mean(
+        self, locs: Sequence[Tensor], errors: Sequence[Tensor | None]
+    ) -> tuple[Float64[Tensor, "n_w"], Float64[Tensor, "n_w"]]:
+        """The mean v + Σ_i w_i μ_i, and a bound of its distance from the exact laws' one."""
+        loc, loc_error = self._combine(locs)
+        for weight, error in zip(self.weights, errors, strict=True):
+            if error is not None:
+                loc_error = up(loc_error + up(weight.abs() * error))
+        return loc, loc_error
+
+    def _diagonal(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
         """N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), with what rounding may have done to it.
 
         Each w_i² σ_i² passes through 3 roundings, the sum through n − 1 and the root through one more
@@ -176,10 +234,7 @@ class LinearRule:
         Args:
             laws: the clients' laws.
         """
-        loc, loc_error = self._combine([law.loc for law in laws])
-        for weight, law in zip(self.weights, laws, strict=True):
-            if law.loc_error is not None:
-                loc_error = up(loc_error + up(weight.abs() * law.loc_error))
+        loc, loc_error = self._mean([law.loc for law in laws], [law.loc_error for law in laws])
         scales = torch.stack([w * law.scale for w, law in zip(self.weights, laws, strict=True)])
         scale = scales.square().sum(0).sqrt()
         random = [(w != 0) & (law.scale > 0) for w, law in zip(self.weights, laws, strict=True)]

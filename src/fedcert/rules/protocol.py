@@ -1,13 +1,13 @@
 """What an aggregation rule must offer."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, overload, runtime_checkable
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.laws import DiagonalGaussian, DiagonalLaw
+from fedcert.laws import DiagonalGaussian, DiagonalLaw, GaussianLaw
 from fedcert.numerics.box import Box
 
 Header = Mapping[str, Any]
@@ -58,7 +58,11 @@ class AggregationRule(Protocol):
 class GaussianRule(AggregationRule, Protocol):
     """A rule that deploys a Gaussian law when the clients' laws are Gaussian: direct claims exist."""
 
-    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian:
+    @overload
+    def pushforward(self, laws: Sequence[DiagonalLaw]) -> DiagonalGaussian: ...
+    @overload
+    def pushforward(self, laws: Sequence[GaussianLaw]) -> GaussianLaw: ...
+    def pushforward(self, laws: Sequence[GaussianLaw]) -> GaussianLaw:
         """The law of A(Θ_1, …, Θ_n) for independent Θ_i ~ q_i."""
         ...
 

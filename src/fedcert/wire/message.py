@@ -19,7 +19,7 @@ from fedcert.errors import (
 )
 from fedcert.families.cells import Cells
 from fedcert.frozen import unchecked
-from fedcert.laws import BoxMeasurable, DiagonalLaw
+from fedcert.laws import BlockGaussian, BoxMeasurable, DenseGaussian, DiagonalLaw
 from fedcert.laws.registry import LawType, StatedLaw, law_named
 from fedcert.numerics.box import Box
 from fedcert.verify import pieces
@@ -108,6 +108,14 @@ class Message:
             if isinstance(component, DiagonalLaw):
                 with _naming(self.client, "law.scale"):
                     check_magnitude(component.scale, MIN_SCALE)
+            elif isinstance(component, DenseGaussian):
+                with _naming(self.client, "law.factor"):
+                    check_magnitude(component.factor, MIN_SCALE)
+            elif isinstance(component, BlockGaussian):
+                with _naming(self.client, "law.numbers"):
+                    for own in component.blocks:
+                        check_magnitude(own.numbers())
+                        check_magnitude(own.scaling, MIN_SCALE)
         with _naming(self.client, "cells.log_mass"):
             self._check_masses()
 

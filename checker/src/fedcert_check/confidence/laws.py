@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fedcert_check.confidence.seed import law_digest
-from fedcert_check.laws import GaussianMixture, Law, is_exact
+from fedcert_check.laws import GaussianMixture, Law, diagonal, is_exact
 from fedcert_check.validation import Array, require
 
 WORDS = 2**64
@@ -36,7 +36,8 @@ class Mixture:
         require(is_exact(law), "networks are drawn from exact laws, not from a sum of clients' laws")
         if isinstance(law, GaussianMixture):
             return cls(law.loc, law.scale, law.weights)
-        return cls(law.loc[None], law.scale[None], law.weights)
+        own = diagonal(law)
+        return cls(own.loc[None], own.scale[None], own.weights)
 
     @classmethod
     def read(cls, arrays: Mapping[str, Array], client: int, dimension: int) -> "Mixture":

@@ -82,5 +82,5 @@ def size(document: Document) -> int:
     asked = document.properties
     arrays = [asked.lower, asked.upper, asked.C, asked.d, document.lower, *document.witness.values()]
     for client in document.clients:
-        arrays += [client.law.loc, client.law.scale, client.law.weights, client.lower, client.upper]
+        arrays += [*client.law.arrays, client.law.weights, client.lower, client.upper]
     return sum(array.nbytes for array in arrays) + document.rule.nbytes + PROPERTY_BYTES * len(asked)

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fedcert_check.blocks import BlockGaussian
 from fedcert_check.cost import Cost
 from fedcert_check.cost.cells import MEMBER_BYTES, PAIR_BYTES, SET_BYTES
+from fedcert_check.cost.dependent import dependent_cost
 from fedcert_check.cost.nodes import Evaluations, evaluations
 from fedcert_check.cost.rates import (
     BALL_BYTES,
@@ -54,6 +56,8 @@ def estimate(document: Document, jobs: int) -> Cost:
     """
     sizes, clients, dimension = document.network.widths, len(document.clients), document.dimension
     properties, constraints = document.properties.d.shape
+    if any(isinstance(client.law, BlockGaussian) for client in document.clients):
+        return dependent_cost(document, jobs)
     match document.kind:
         case "transported":
             cells = min(MAX_CELLS, int(document.tensor("cells", np.int32, 1)[0]))  # more are refused

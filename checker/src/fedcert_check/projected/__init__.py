@@ -8,12 +8,14 @@ from flint import arb, ctx
 
 from fedcert_check.balls import ONE, ZERO, float_down, float_up
 from fedcert_check.document import Document, Proved
-from fedcert_check.masses import Gaussian
 from fedcert_check.parallel import over_properties
 from fedcert_check.progress import Tracker
+from fedcert_check.projected.block_laws import AnyGaussian
 from fedcert_check.projected.chain import chained_violation
+from fedcert_check.projected.dependent import DependentLayer
 from fedcert_check.projected.exact import Region, violation
-from fedcert_check.projected.layers import RandomLayer, Unproven, deployed, own, shares
+from fedcert_check.projected.laws import Layers, deployed, own, shares
+from fedcert_check.projected.layers import Unproven
 from fedcert_check.projected.mixtures import Side, above, below, bounded, has_nodes, read_entries
 from fedcert_check.projected.tails import MAX_CELLS, Projections
 from fedcert_check.projected.witness import EXACT, Witness
@@ -69,14 +71,14 @@ def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[
     witness, chain = (Witness(document, prefix, rows) for prefix in ("", "chain."))
     attacks = Witness(document, "upper.", None if has_nodes(document, "upper.") else count)
 
-    def safe(layers: Sequence[RandomLayer], p: int, row: int) -> float:
+    def safe(layers: Layers, p: int, row: int) -> float:
         method = witness.method(row)
         if method == EXACT:
             return _safe(violation, layers, region(document, p), witness.choices(row))
         chosen = chain.chain(row, method)
         return _safe(chained_violation, layers, [layers], region(document, p), chosen, Projections(0))
 
-    def not_unsafe(layers: Sequence[RandomLayer], p: int, row: int) -> float:
+    def not_unsafe(layers: Layers, p: int, row: int) -> float:
         return _upper(document, layers, p, attacks, row)
 
     entries = read_entries(document, "", laws)
@@ -90,7 +92,7 @@ def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[
     return [Proved(below(lowers[p]) if p in lowers else 0.0, highest.get(p, 1.0)) for p in properties]
 
 
-def _upper(document: Document, layers: Sequence[RandomLayer], p: int, witness: Witness, row: int) -> float:
+def _upper(document: Document, layers: Layers, p: int, witness: Witness, row: int) -> float:
     """U: the network is unsafe if it violates one constraint at one point of the region."""
     point, r, own = witness.point(row), witness.constraint(row), document.properties
     require(
@@ -101,10 +103,15 @@ def _upper(document: Document, layers: Sequence[RandomLayer], p: int, witness: W
         return 1.0 if own.d[p, r] >= 0 else 0.0
     negated = Region.of(point, point, -own.C[p], -own.d[p])
     try:
-        tails, events = violation(layers, negated, witness.choices(row), only=r)
+        if dependent(layers):
+            chosen = witness.under("chain.").chain(row, witness.method(row))
+            tails, events = chained_violation(layers, [layers], negated, chosen, Projections(0))
+            unsafe = tails[r] + events
+        else:
+            tails, events = violation(layers, negated, witness.choices(row), only=r)
+            unsafe = tails[0] + events
     except Unproven:
         return 1.0
-    unsafe = tails[0] + events
     return min(1.0, float_up(unsafe)) if unsafe.is_finite() else 1.0
 
 
@@ -116,7 +123,10 @@ def _local(document: Document, properties: Sequence[int], hulls: bool) -> list[P
         witness = Witness(document, prefix, None if has_nodes(document, prefix) else len(document.properties))
         entries = read_entries(document, prefix, [client.law])
 
-        def safe(layers: Sequence[RandomLayer], p: int, row: int, witness: Witness = witness) -> float:
+        def safe(layers: Layers, p: int, row: int, witness: Witness = witness) -> float:
+            if dependent(layers):
+                chosen = witness.under("chain.").chain(row, witness.method(row))
+                return _safe(chained_violation, layers, [layers], region(document, p), chosen, Projections(0))
             return _safe(violation, layers, region(document, p), witness.choices(row))
 
         side = Side({p: entries[p] for p in properties}, safe)
@@ -136,16 +146,21 @@ def _transported(document: Document, properties: Sequence[int], hulls: bool) -> 
         f"{projections.cells} cells for each client, not from 0 to {MAX_CELLS}",
     )
 
-    def build(drawn: Sequence[Gaussian]) -> tuple[list[RandomLayer], list[list[RandomLayer]]]:
+    def build(drawn: Sequence[AnyGaussian]) -> tuple[Layers, list[Layers]]:
         return deployed(document, drawn), shares(document, drawn)
 
-    def safe(built: tuple[list[RandomLayer], list[list[RandomLayer]]], p: int, row: int) -> float:
+    def safe(built: tuple[Layers, list[Layers]], p: int, row: int) -> float:
         chain = witness.chain(row, witness.method(row))
         return _safe(chained_violation, *built, region(document, p), chain, projections)
 
     entries = read_entries(document, "", laws)
     (found,) = bounded(laws, build, [Side({p: entries[p] for p in properties}, safe)], hulls)
     return [Proved(below(found[p])) for p in properties]
+
+
+def dependent(layers: Layers) -> bool:
+    """Whether some parameters may depend on each other."""
+    return any(isinstance(layer, DependentLayer) for layer in layers)
 
 
 def region(document: Document, p: int) -> Region:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, zeros
+from fedcert_check.projected.dependent import DependentLayer, Layer, Seen, joint_deviation
 from fedcert_check.projected.exact import Region, concentration, first_law, settled, width
 from fedcert_check.projected.forms import Lines, conditional_deviation, through_relu
 from fedcert_check.projected.layers import (
@@ -24,9 +25,9 @@ from fedcert_check.projected.movement import (
     movement,
     movement_events,
     movement_of_inputs,
-    noise_over,
-    noise_over_inputs,
     read,
+    shaken,
+    shaken_inputs,
 )
 from fedcert_check.projected.tails import Projections
 from fedcert_check.validation import Array
@@ -68,6 +69,9 @@ class Ranges:
         moved: how far the region moves it.
         fixed: c, the fixed activations.
         half: ρ ≥ |h(x) − c| on the region.
+        middle: of the range of the activations.
+        reach: how far they are from it, at most.
+        independent: whether the neurons are independent, given earlier layers.
     """
 
     lines: Lines
@@ -76,11 +80,14 @@ class Ranges:
     moved: Moved
     fixed: Balls
     half: Balls
+    middle: Balls
+    reach: Balls
+    independent: bool
 
 
 def chained_violation(
-    layers: Sequence[RandomLayer],
-    clients: Sequence[Sequence[RandomLayer]],
+    layers: Sequence[Layer],
+    clients: Sequence[Sequence[Layer]],
     region: Region,
     choices: ChainChoices,
     projections: Projections,
@@ -108,8 +115,8 @@ class _Chain:
 
     def __init__(
         self,
-        layers: Sequence[RandomLayer],
-        clients: Sequence[Sequence[RandomLayer]],
+        layers: Sequence[Layer],
+        clients: Sequence[Sequence[Layer]],
         region: Region,
         choices: ChainChoices,
         projections: Projections,
@@ -121,8 +128,14 @@ class _Chain:
         self.kappa, self.factor = arb(choices.kappa), ONE if choices.static else arb(2)
         if not self.kappa > 0:
             raise Unproven("a range needs a positive width")
-        self.mean, self.deviation = first_law(layers[0], region.centre)
-        self.first_shares = [first_law(own[0], region.centre)[1] for own in clients]
+        self.joined = any(isinstance(layer, DependentLayer) and layer.joint is not None for layer in layers)
+        if self.joined and not choices.static:
+            raise Unproven("layers that depend on each other have no noise that is conditional on others")
+        self.mean = first_mean(layers[0], region.centre)
+        self.first_shares = [
+            first_law(own[0], region.centre)[1] if isinstance(own[0], RandomLayer) else None
+            for own in clients
+        ]
         self.known: list[Ranges] = []
         self.price = ZERO
 
@@ -138,18 +151,36 @@ class _Chain:
             for s, lo, hi in zip(sign, low, high, strict=True)
         ):
             raise Unproven("a neuron was said to keep its sign")
-        mean = -self.lowered(constant[neurons:], [n[neurons:] for n in noise[1:]]) if depth else self.mean
+        mean = high if self.joined else self.mean
+        if depth and not self.joined:
+            mean = -self.lowered(constant[neurons:], [n[neurons:] for n in noise[1:]])
         deviation = root((noise[0][:neurons] ** 2).sum(-1))
-        spreads = [own.moved for own in self.known]
-        moved = movement(rows, self.layers[: depth + 1], self.region.radius, spreads, self.u)
+        moved = high - low
+        if not self.joined:
+            spreads = [own.moved for own in self.known]
+            moved = movement(rows, self.layers[: depth + 1], self.region.radius, spreads, self.u)
         fixed = np.array([arb(c) for c in choices.reference[depth].tolist()], dtype=object)
-        half = [
-            largest(largest(hi, ZERO) - c, c - max(lo.lower(), ZERO))
-            for lo, hi, c in zip(low, high, fixed, strict=True)
-        ]
+        half = reach(low, high, fixed)
+        middle = np.array(
+            [
+                ((lo if lo > 0 else ZERO) + largest(hi, ZERO)).mid() / 2
+                for lo, hi in zip(low, high, strict=True)
+            ],
+            dtype=object,
+        )
         lines = Lines.over(choices.below[depth], choices.slope[depth], sign, low, high)
         self.known.append(
-            Ranges(lines, mean, deviation, Moved(moved, sign), fixed, np.array(half, dtype=object))
+            Ranges(
+                lines,
+                mean,
+                deviation,
+                Moved(moved, sign),
+                fixed,
+                half,
+                middle,
+                reach(low, high, middle),
+                isinstance(self.layers[depth], RandomLayer),
+            )
         )
         before = self.layers[: depth + 1]
         side = zero_or_one(self.projections.price(self.kappa, len(self.clients)), before)
@@ -183,30 +214,50 @@ class _Chain:
         """g, and for each layer from layers[depth] down the deviations of the clients' projections."""
         constant = zeros(len(rows))
         deviations: list[Balls] = []
+        seen: list[Seen] = []
         for place in reversed(range(1, depth + 1)):
             layer, before = self.layers[place], self.known[place - 1]
-            noise, _ = layer.deviations(rows)
-            constant = constant + rows @ layer.bias - self.lost(place, noise)
-            shares = [self.noise_at(*own[place].deviations(rows), before) for own in self.clients]
-            deviations.append(np.stack(shares, axis=-1))
+            constant = constant + rows @ layer.bias - self.lost(place, rows)
+            seen.insert(0, Seen(rows, before.fixed))
+            if not self.joined:
+                shares = [self.noise_at(own[place], rows, before) for own in self.clients]
+                deviations.append(np.stack(shares, axis=-1))
             rows, drop = through_relu(times(rows, layer.mean), before.lines)
             constant = constant + drop
         moved = movement_of_inputs(rows, self.layers[0], self.region.radius, self.u)
-        shares = [root((rows * t * (rows * t)).sum(-1)) for t in self.first_shares]
+        seen.insert(0, Seen(rows, self.region.centre))
+        shares = [
+            self.noise_at_centre(own, t, seen) for own, t in zip(self.clients, self.first_shares, strict=True)
+        ]
         deviations.append(np.stack(shares, axis=-1))
         return constant + rows @ self.mean - moved, deviations
 
-    def lost(self, place: int, noise: Balls) -> Balls:
+    def lost(self, place: int, rows: Balls) -> Balls:
         """The noise between the reference and any point of the region."""
+        layer = self.layers[place]
         if self.choices.static:
-            return noise_over_inputs(self.known[place - 1].half, noise, self.u)
+            return shaken_inputs(layer, rows, self.known[place - 1].half, self.u)
         moved = [own.moved for own in self.known]
-        return noise_over(read(place, self.layers, self.region.radius, moved), noise, self.u)
+        return shaken(layer, rows, read(place, self.layers, self.region.radius, moved), self.u)
 
-    def noise_at(self, noise: Balls, bias_noise: Balls, before: Ranges) -> Balls:
+    def noise_at_centre(self, layers: Sequence[Layer], t: Balls | None, seen: Sequence[Seen]) -> Balls:
+        """The deviation of a client's noise of the first layer, or of all layers if these are joined."""
+        if self.joined:
+            return joint_deviation(layers, seen)
+        if t is not None:
+            widths = seen[0].rows * t
+            return root((widths * widths).sum(-1))
+        return joint_deviation(layers[:1], seen)
+
+    def noise_at(self, layer: Layer, rows: Balls, before: Ranges) -> Balls:
         """The deviation of the noise at the reference."""
         if self.choices.static:
-            return root((noise * noise) @ (before.fixed * before.fixed) + bias_noise * bias_noise)
+            return layer.at(rows, before.fixed)
+        if isinstance(layer, DependentLayer):
+            return layer.at(rows, before.middle) + layer.steepest(rows, before.reach)
+        if not before.independent:
+            return layer.at(rows, before.middle + before.reach)
+        noise, bias_noise = layer.deviations(rows)
         return conditional_deviation(noise, bias_noise, before.mean, before.deviation, self.u)
 
     def lowered(self, constant: Balls, noise: Sequence[Balls]) -> Balls:
@@ -214,6 +265,21 @@ class _Chain:
         widths = [self.projections.width(self.kappa, own) for own in _combined(noise)]
         lowered: Balls = constant - np.array(widths, dtype=object)
         return lowered
+
+
+def reach(low: Balls, high: Balls, centre: Balls) -> Balls:
+    """Bounds of |relu(a) − c| for pre-activations a in [low, high]."""
+    reached = [
+        largest(largest(hi, ZERO) - c, c - max(lo.lower(), ZERO))
+        for lo, hi, c in zip(low, high, centre, strict=True)
+    ]
+    return np.array(reached, dtype=object)
+
+
+def first_mean(layer: Layer, x: Balls) -> Balls:
+    """M x + m."""
+    means: Balls = np.array((layer.mean * arb_mat(len(x), 1, x.tolist())).entries(), dtype=object)
+    return means + layer.bias
 
 
 def _combined(noise: Sequence[Balls]) -> list[list[arb]]:

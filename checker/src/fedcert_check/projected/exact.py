@@ -8,6 +8,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
+from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert_check.projected.inversion import Row, lower_tail
 from fedcert_check.projected.layers import (
@@ -114,16 +115,19 @@ def concentration(u: arb) -> arb:
 
 
 def violation(
-    layers: Sequence[RandomLayer], region: Region, choices: Choices, only: int | None = None
+    every: Sequence[Layer], region: Region, choices: Choices, only: int | None = None
 ) -> tuple[list[arb], arb]:
     """Upper bounds of each constraint's tail, and of the probability that some event fails.
 
     Args:
-        layers: the network and its law.
+        every: the layers of the network and its law; nothing is proven if some depend on each other.
         region: the property.
         choices: any choices.
         only: the one constraint whose tail is asked for; all where None.
     """
+    layers = [layer for layer in every if isinstance(layer, RandomLayer)]
+    if len(layers) < len(every):
+        raise Unproven("the first layer's law is exact only for independent parameters")
     if only is not None:
         region = replace(region, C=region.C[only : only + 1], d=region.d[only : only + 1])
         choices = replace(choices, tails=choices.tails[only : only + 1])

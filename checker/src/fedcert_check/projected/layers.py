@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from flint import arb, arb_mat
 
-from fedcert_check.balls import ZERO, Balls, exact, matrix, zeros
-from fedcert_check.document import Document
+from fedcert_check.balls import ZERO, Balls, matrix, zeros
 from fedcert_check.layers import Network
-from fedcert_check.masses import Gaussian, gaussian
-from fedcert_check.rules import linear
 from fedcert_check.validation import Array, require
 
 
@@ -59,13 +57,33 @@ class RandomLayer:
         squares = rows * rows
         return root(times(squares, self.variance)), root(squares @ self.bias_variance)
 
+    def at(self, rows: Balls, h: Balls) -> Balls:
+        """The deviations of B·(W̃ h + b̃) at fixed inputs h."""
+        noise, bias_noise = self.deviations(rows)
+        return root((noise * noise) @ (h * h) + bias_noise * bias_noise)
 
-def random_weights(layers: Sequence[RandomLayer]) -> int:
+
+@runtime_checkable
+class AnyLayer(Protocol):
+    """A layer under some law, as far as it is known which of its parameters are random."""
+
+    @property
+    def fixed_weights(self) -> bool:
+        """Whether no weight is random."""
+        ...
+
+    @property
+    def fixed(self) -> bool:
+        """Whether neither weights nor biases are random."""
+        ...
+
+
+def random_weights(layers: Sequence[AnyLayer]) -> int:
     """The number of layers whose weights are random: the deviation of each one's noise takes an event."""
     return sum(not layer.fixed_weights for layer in layers)
 
 
-def zero_or_one(bound: arb, layers: Sequence[RandomLayer]) -> arb:
+def zero_or_one(bound: arb, layers: Sequence[AnyLayer]) -> arb:
     """A bound of the probability of something that depends on these layers alone.
 
     If they are all fixed it is 0 or 1, so that a bound below 1 makes it 0.
@@ -118,48 +136,20 @@ def greatest(balls: Balls) -> Balls:
     return np.array([largest(*row) for row in balls.tolist()], dtype=object)
 
 
-def deployed(document: Document, laws: Sequence[Gaussian] | None = None) -> list[RandomLayer]:
-    """The layers under N(v + Σ_i w_i μ_i, diag Σ_i w_i² σ_i²), the law of a linear rule.
-
-    Args:
-        document: the certificate.
-        laws: one for each client; those of the messages where None.
-    """
-    loc, variance = linear(document.rule).moments(_gaussians(document) if laws is None else laws)
-    return layered(document.network, loc, variance)
-
-
-def shares(document: Document, laws: Sequence[Gaussian] | None = None) -> list[list[RandomLayer]]:
-    """Each client's share of the deployed noise, of variance w_i² σ_i².
-
-    Args:
-        document: the certificate.
-        laws: one for each client; those of the messages where None.
-    """
-    nothing = zeros(document.dimension)
-    drawn = _gaussians(document) if laws is None else laws
-    return [
-        layered(document.network, nothing, (exact(weight) * law.scale) ** 2)
-        for weight, law in zip(linear(document.rule).weights, drawn, strict=True)
-    ]
-
-
-def _gaussians(document: Document) -> list[Gaussian]:
-    return [gaussian(law) for law in document.laws]
-
-
-def own(document: Document, law: Gaussian) -> list[RandomLayer]:
-    """The layers under one client's own law."""
-    return layered(document.network, law.loc, law.scale**2)
-
-
-def layered(network: Network, loc: Balls, variance: Balls) -> list[RandomLayer]:
-    """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters have this law."""
+def require_alternating(network: Network) -> None:
+    """Raise unless a network is Linear, ReLU, Linear, …, Linear."""
     require(not network.leaky, "projected events are not defined for leaky-relu layers")
     require(network.alternating, "the layers are not Linear, ReLU, Linear, …")
     require(network.layers[-1] == network.linear[-1], "the last layer is a ReLU")
+
+
+def layered(network: Network, loc: Balls, variance: Balls) -> list[RandomLayer]:
+    """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters are independent normals."""
+    require_alternating(network)
     laws = zip(network.matrices(loc), network.matrices(variance), strict=True)
-    return [
-        RandomLayer(matrix(M), matrix(S2), matrix(M * M + S2), m, s2, root(greatest(S2.T)))
-        for (M, m), (S2, s2) in laws
-    ]
+    return [random_layer(M, m, S2, s2) for (M, m), (S2, s2) in laws]
+
+
+def random_layer(M: Balls, m: Balls, S2: Balls, s2: Balls) -> RandomLayer:
+    """A layer with these means and variances."""
+    return RandomLayer(matrix(M), matrix(S2), matrix(M * M + S2), m, s2, root(greatest(S2.T)))

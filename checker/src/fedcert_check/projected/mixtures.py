@@ -12,10 +12,12 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, float_down, float_up
+from fedcert_check.blocks import BlockGaussian
 from fedcert_check.disjoint import Node, require_disjoint_nodes
 from fedcert_check.document import Document
 from fedcert_check.laws import Law
 from fedcert_check.masses import Gaussian, component_shares, gaussian
+from fedcert_check.projected.block_laws import AnyGaussian
 from fedcert_check.validation import Array, require
 
 T = TypeVar("T")
@@ -105,7 +107,7 @@ def node_tensors(document: Document, prefix: str, clients: int) -> tuple[Array, 
 
 
 def bounded(
-    laws: Sequence[Law], build: Callable[[Sequence[Gaussian]], T], sides: Sequence[Side], hulls: bool
+    laws: Sequence[Law], build: Callable[[Sequence[AnyGaussian]], T], sides: Sequence[Side], hulls: bool
 ) -> list[dict[int, list[Part]]]:
     """For each side and property the weighted bounds of all entries; each law is built once.
 
@@ -136,8 +138,10 @@ def tuples(node: Node) -> Iterator[Node]:
     return (tuple(frozenset([k]) for k in chosen) for chosen in product(*map(sorted, node)))
 
 
-def hull(law: Law, chosen: frozenset[int]) -> Gaussian:
+def hull(law: Law, chosen: frozenset[int]) -> AnyGaussian:
     """A Gaussian whose balls contain the means and the scales of some components."""
+    if isinstance(law, BlockGaussian):
+        return law
     first, *others = (gaussian(law.components[k]) for k in sorted(chosen))
     for other in others:
         first = Gaussian(_union(first.loc, other.loc), _union(first.scale, other.scale))

@@ -7,8 +7,9 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import Balls, size, zeros
+from fedcert_check.projected.dependent import DependentLayer, Layer
 from fedcert_check.projected.folded import folded_means
-from fedcert_check.projected.layers import RandomLayer, greatest, random_weights, root, times, where
+from fedcert_check.projected.layers import RandomLayer, Unproven, greatest, random_weights, root, times, where
 from fedcert_check.validation import Array
 
 
@@ -58,18 +59,18 @@ class Read:
 
     delta: Balls
     steepness: Balls
-    layer: RandomLayer
+    layer: Layer
     inputs: Balls
 
 
-def read(depth: int, layers: Sequence[RandomLayer], radius: Balls, moved: Sequence[Moved]) -> Read:
+def read(depth: int, layers: Sequence[Layer], radius: Balls, moved: Sequence[Moved]) -> Read:
     """How the region moves what layers[depth] reads, from the values at the centre."""
     before = moved[depth - 1]
     inputs = radius if depth == 1 else moved[depth - 2].activations
     return Read(before.activations, before.steepness, layers[depth - 1], inputs)
 
 
-def movement_events(layers: Sequence[RandomLayer]) -> int:
+def movement_events(layers: Sequence[Layer]) -> int:
     """One event for the first layer, three for each other one; none for a layer whose weights are known."""
     return (not layers[0].fixed_weights) + 3 * random_weights(layers[1:])
 
@@ -96,28 +97,44 @@ def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
         return zeros(len(deviation))
     widths, reading = deviation * moved.delta, deviation * moved.steepness
     columns = root(times(reading * reading, moved.layer.square)) @ moved.inputs
-    steepest = greatest(reading) * norm(moved.inputs * moved.layer.widest)
+    if isinstance(moved.layer, RandomLayer):
+        steepest = greatest(reading) * norm(moved.inputs * moved.layer.widest)
+    else:
+        steepest = (reading @ root(moved.layer.weight_variances)) @ moved.inputs
     return mean_size() * smaller(widths.sum(-1), columns + u * steepest) + u * norm(widths)
 
 
-def movement(
-    rows: Balls, layers: Sequence[RandomLayer], radius: Balls, moved: Sequence[Moved], u: arb
-) -> Balls:
+def shaken(layer: Layer, rows: Balls, moved: Read, u: arb) -> Balls:
+    """A bound of sup_x |B W̃ v(x)| for rows B, on two events for each."""
+    if isinstance(layer, DependentLayer):
+        return shaken_inputs(layer, rows, moved.delta, u)
+    return noise_over(moved, layer.deviations(rows)[0], u)
+
+
+def shaken_inputs(layer: Layer, rows: Balls, delta: Balls, u: arb) -> Balls:
+    """A bound of sup |B W̃ v| over |v| ≤ δ for rows B, on one event for each."""
+    if still(delta):
+        return zeros(len(rows))
+    if isinstance(layer, DependentLayer):
+        return mean_size() * (layer.deviations(rows) @ delta) + u * layer.steepest(rows, delta)
+    return noise_over_inputs(delta, layer.deviations(rows)[0], u)
+
+
+def movement(rows: Balls, layers: Sequence[Layer], radius: Balls, moved: Sequence[Moved], u: arb) -> Balls:
     """Bounds of |B·(a_l(x) − a_l(x_c))|, for rows B of the last layer; `movement_events` for each."""
     total = zeros(len(rows))
     if still(radius):
         return total
     for depth in reversed(range(1, len(layers))):
-        deviation, _ = layers[depth].deviations(rows)
+        noise = shaken(layers[depth], rows, read(depth, layers, radius, moved), u)
         rows = times(rows, layers[depth].mean)
-        noise = noise_over(read(depth, layers, radius, moved), deviation, u)
         total = total + noise + size(rows) @ moved[depth - 1].unknown
         rows = rows * moved[depth - 1].theta
     return total + movement_of_inputs(rows, layers[0], radius, u)
 
 
 def movement_of_inputs(
-    rows: Balls, layer: RandomLayer, radius: Balls, u: arb, shaking: Balls | None = None
+    rows: Balls, layer: Layer, radius: Balls, u: arb, shaking: Balls | None = None
 ) -> Balls:
     """A bound of E_N |(B + N) W (x − x_c)|, for rows B of the first layer; one event for each (9.3).
 
@@ -130,6 +147,11 @@ def movement_of_inputs(
     """
     if still(radius):
         return zeros(len(rows))
+    if isinstance(layer, DependentLayer):
+        if shaking is not None:
+            raise Unproven("rows are shaken only where weights are independent")
+        means: Balls = folded_means(times(rows, layer.mean), layer.deviations(rows)) @ radius
+        return means + u * layer.steepest(rows, radius)
     deviation, _ = layer.deviations(rows)
     average, variance = deviation, deviation * deviation
     beyond, lipschitz = zeros(len(rows)), variance @ (radius * radius)

@@ -25,6 +25,13 @@ class Witness:
         self.document, self.prefix, self.rows = document, prefix, rows
         self.widths = document.network.widths[1:]
         self._tables: dict[str, Array] = {}
+        self._parts: dict[str, Witness] = {}
+
+    def under(self, prefix: str) -> "Witness":
+        """The tables of the same rows whose names go on with this prefix."""
+        if prefix not in self._parts:
+            self._parts[prefix] = Witness(self.document, self.prefix + prefix, self.rows)
+        return self._parts[prefix]
 
     def _row(self, name: str, dtype: type[np.generic], row: int, *columns: int) -> Array:
         if name not in self._tables:  # looking through a table once is enough

@@ -31,10 +31,10 @@ class MeanBoxFamily:
     boxes: MeanBox = field(default_factory=MeanBox)
 
     def supports(self, problem: Problem, kind: Kind) -> bool:
-        """Every rule is supported; direct claims need a law deployed in closed form for Gaussian clients."""
+        """Independent parameters, any rule; direct claims need a law in closed form, for Gaussian clients."""
         if is_pooled(problem, kind):
             return supports_pooled(self, problem, kind)
-        return kind != "direct" or (problem.has_deployed_law and problem.gaussian)
+        return problem.diagonal and (kind != "direct" or (problem.has_deployed_law and problem.gaussian))
 
     def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
         """The certificate of one kind of claim.
@@ -49,11 +49,11 @@ class MeanBoxFamily:
         safe, rule = problem.safe(self.verifier), problem.rule
         if kind == "direct":
             alone = identity(rule.name, problem.deployed)
-            return certify_boxes([problem.deployed], alone, safe, self.boxes, kind, track=track)
+            return certify_boxes([problem.deployed_diagonal], alone, safe, self.boxes, kind, track=track)
         laws = [_measurable(law) for law in problem.laws]
         if kind == "local":
             return certify_boxes_locally(laws, rule.name, safe, self.boxes, track)
-        deployed = problem.deployed if problem.has_deployed_law and problem.gaussian else None
+        deployed = problem.deployed_diagonal if problem.has_deployed_law and problem.gaussian else None
         return certify_boxes(laws, rule, safe, self.boxes, deployed=deployed, track=track)
 
 

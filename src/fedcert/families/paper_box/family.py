@@ -53,10 +53,10 @@ class PaperBoxFamily:
         return PaperBox(self.gamma, self.centers, self.cells)
 
     def supports(self, problem: Problem, kind: Kind) -> bool:
-        """Gaussian clients are supported; direct claims only if the rule deploys a law in closed form."""
+        """Gaussian clients with independent parameters; direct claims only for a law in closed form."""
         if is_pooled(problem, kind):
             return supports_pooled(self, problem, kind)
-        return problem.gaussian and (kind != "direct" or problem.has_deployed_law)
+        return problem.gaussian and problem.diagonal and (kind != "direct" or problem.has_deployed_law)
 
     def client_cells(self, law: Law, client: int, safe: Safe, track: Tracker = silent) -> Cells:
         """The cells that one client sends.
@@ -85,7 +85,7 @@ class PaperBoxFamily:
             return prove_pooled(self, problem, kind, track)
         safe, rule = problem.safe(self.verifier), problem.rule
         if kind == "direct":
-            own = self.events.cells(problem.deployed, safe, stream(self.seed, "direct"), track)
+            own = self.events.cells(problem.deployed_diagonal, safe, stream(self.seed, "direct"), track)
             return certify_direct(own, safe, rule.name, self.name)
         events, cells = self._cells(problem, safe, track)
         if kind == "local":

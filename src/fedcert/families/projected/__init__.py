@@ -14,4 +14,6 @@ a given h, however many weights there are (docs/soundness.md, section 9). The mo
     split      the choice of the failure probabilities, for each property
     references, chain, tails
                every ReLU a line, so that all noise is a sum of the clients' projections, for transport
+    joined, dependent
+               weights that depend on each other, within a layer or across layers
 """

@@ -29,7 +29,7 @@ from fedcert.families.projected.spread import (
     random_weights,
     rounded_centre,
 )
-from fedcert.laws.affine import FAR_NORMALS, RandomAffine
+from fedcert.laws.affine import FAR_NORMALS, IndependentAffine, RandomAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail
@@ -100,7 +100,7 @@ class Violation:
         return (Enclosure.exactly(self.tails).sum() + self.events).upper.clamp(max=1.0)
 
 
-def violation(layers: Sequence[RandomAffine], properties: Properties, split: Split) -> Violation:
+def violation(layers: Sequence[IndependentAffine], properties: Properties, split: Split) -> Violation:
     """Bound the probability that C f(x) + d < 0 somewhere in a property's region.
 
     Args:
@@ -112,7 +112,7 @@ def violation(layers: Sequence[RandomAffine], properties: Properties, split: Spl
 
 
 def analysis(
-    layers: Sequence[RandomAffine], properties: Properties, split: Split
+    layers: Sequence[IndependentAffine], properties: Properties, split: Split
 ) -> tuple[Violation, tuple[Known, TailChoices] | None]:
     """The bound, what it knows about the hidden layers and how it bounds the tails; None for a single layer.
 
@@ -167,7 +167,7 @@ def zero_or_one(
     return torch.where(bound < 1, 0.0, bound) if all_fixed(layers) else bound
 
 
-def _unit(layer: RandomAffine, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
+def _unit(layer: IndependentAffine, like: Float64[Tensor, "P R K"]) -> Float64[Tensor, "P m m"]:
     """The unit rows of a layer, for each property."""
     return torch.eye(layer.outputs, dtype=like.dtype, device=like.device).expand(len(like), -1, -1)
 
@@ -189,7 +189,7 @@ def _first_spread(
 
 
 def _next_layer(
-    layers: Sequence[RandomAffine], known: Known, split: Split, depth: int
+    layers: Sequence[IndependentAffine], known: Known, split: Split, depth: int
 ) -> tuple[Known, Enclosure]:
     """What is known with one more hidden layer, and the price of its ranges and means.
 

@@ -28,7 +28,7 @@ from torch import Tensor
 from fedcert.families.projected.rectified import Rectified
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.spread import Spread, read
-from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, RandomAffine, RowNoise
+from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, IndependentAffine, IndependentRowNoise
 from fedcert.laws.diagonal_affine import norm_up
 from fedcert.numerics.rounding import above, down, gamma, rounding_error, up
 
@@ -111,7 +111,9 @@ class LinearForm:
         return replace(self, noise=silent(self.noise), bias_noise=silent(self.bias_noise))
 
 
-def linear_form(rows: Float64[Tensor, "P R m"], layers: Sequence[RandomAffine], known: Known) -> LinearForm:
+def linear_form(
+    rows: Float64[Tensor, "P R m"], layers: Sequence[IndependentAffine], known: Known
+) -> LinearForm:
     """Lower bounds of B·a_l(x) over the region, for rows B of the last of the layers, on the events.
 
     Beyond those of `known`, each row relies on at most 3 l − 2 events of movement and, in each layer beyond
@@ -199,9 +201,9 @@ def _moved_means(
 
 def _moved(
     rows: Float64[Tensor, "P R k"],
-    noise: RowNoise,
+    noise: IndependentRowNoise,
     mean: Float64[Tensor, "P R k"],
-    layer: RandomAffine,
+    layer: IndependentAffine,
     known: Known,
 ) -> Float64[Tensor, "P R"]:
     """A bound of what the region moves of B·Δ_1(x) + N·h_1(x), for the noise N of layer 2, from N·h' on.

@@ -9,6 +9,7 @@ with two choices of the reference h_ref (docs/soundness.md, section 10):
   of at most s² = Σ s_l'², and by the reflection principle Pr(Σ N_l' ≤ −g) ≤ 2 Q(g / s).
 - `Static`: h_ref = c, the centre of the activations' range. All N_l' are independent and Gaussian, so that
   Pr(Σ N_l' ≤ −g) = Q(g / s), but all of h(x) − c, noise included, adds to what is lost to W̃ (h(x) − c).
+  Layers that depend on each other leave only this choice: the sum is Gaussian still (`joined.py`).
 
 Clients can cut scalar projections into cells: this is the form that is transported.
 """
@@ -20,10 +21,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.errors import ShapeMismatch
+from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.families.projected.bound import Violation, decided, zero_or_one
+from fedcert.families.projected.joined import Seen, joined, joint_deviation
 from fedcert.families.projected.rectified import first_activations
-from fedcert.families.projected.references import Conditional, Ranges, Reference
+from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.spread import (
     Spread,
@@ -119,6 +121,9 @@ class _Chain:
     ) -> None:
         self.layers, self.clients = federation.deployed, federation.clients
         self.reference, self.projections = reference, projections
+        self.joined = joined(self.layers)
+        if self.joined and not isinstance(reference, Static):
+            raise InvalidLaw("layers that depend on each other have no noise that is conditional on others")
         self.centre, self.radius = rounded_centre(properties.regions.lower, properties.regions.upper)
         self.u = concentration_width(failure)
         self.event = concentration(self.u)
@@ -136,18 +141,23 @@ class _Chain:
         constant, noise = self.form(both, depth)
         low, minus_high = self._lowered(constant, noise, kappa).chunk(2, dim=-1)
         deviation = total(noise[0][:, : layer.outputs])
-        if depth == 0:
+        if self.joined:  # no layer is conditional on others
+            mean = -minus_high
+        elif depth == 0:
             mean = up(self.first.mean + self.first.error)
         else:
             mean = -self._lowered(
                 constant[:, layer.outputs :], [n[:, layer.outputs :] for n in noise[1:]], kappa
             )
-        spreads = [ranges.spread for ranges in self.known]
-        moved = movement(unit, self.layers[: depth + 1], self.radius, spreads, self.u)
+        if self.joined:  # nothing is taken at the centre
+            moved = up(-minus_high - low)
+        else:
+            spreads = [ranges.spread for ranges in self.known]
+            moved = movement(unit, self.layers[: depth + 1], self.radius, spreads, self.u)
         spread = Spread.of(moved, low >= 0, minus_high >= 0)
         before = self.known[-1].ceiling if depth else self.centre.abs() + self.radius
         ceiling = layer.ceiling(up(before))
-        self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, spread))
+        self.known.append(Ranges(low, -minus_high, mean, deviation, ceiling, spread, layer.independent))
         factor = self.reference.factor if depth else 1.0
         price = zero_or_one(self.projections.price(kappa, len(self.clients)), self.layers[: depth + 1])
         side = factor * Enclosure.exactly(price)
@@ -174,17 +184,24 @@ class _Chain:
     def form(
         self, rows: Float64[Tensor, "P R m"], depth: int
     ) -> tuple[Float64[Tensor, "P R"], list[Float64[Tensor, "P R n"]]]:
-        """g, and the deviations of the clients' projections for each layer from layers[depth] down."""
+        """g, and the deviations of the clients' projections for each layer from layers[depth] down.
+
+        Layers that depend on each other have one deviation, of all of them together.
+        """
         constant = error = magnitude = torch.zeros_like(rows[..., 0])
         deviations: list[Tensor] = []
+        seen: list[Seen] = []
         for place in reversed(range(1, depth + 1)):
             layer, before = self.layers[place], self.known[place - 1]
             offset, offset_error = layer.offset(rows)
             noise = layer.noise(rows)
             lost = self.reference.lost(place, self.layers, self.radius, self.known, noise, self.u)
-            each = [own[place].noise(rows) for own in self.clients]
-            shares = [self.reference.deviation(own, before, self.u) for own in each]
-            deviations.append(torch.stack(shares, dim=-1))
+            if isinstance(self.reference, Static):
+                seen.append(Seen(rows, self.reference.middle(before)[0]))
+            if not self.joined:
+                each = [own[place].noise(rows) for own in self.clients]
+                shares = [self.reference.deviation(own, before, self.u) for own in each]
+                deviations.append(torch.stack(shares, dim=-1))
             coefficient, coefficient_error = layer.product(rows)
             lines = Lines.of(before.lower, before.upper)
             rows, drop, charge = through_relu(coefficient, coefficient_error, lines, before.ceiling)
@@ -196,14 +213,27 @@ class _Chain:
         value = (rows * mean).sum(-1)
         inexact = (rows.abs() * self.first.error.unsqueeze(-2)).sum(-1)
         moved = self.layers[0].movement(rows, self.radius, self.u)
-        shares = [
-            up(above((rows * t.unsqueeze(-2)).square().sum(-1), terms).sqrt()) for t in self.first_shares
-        ]
-        deviations.append(torch.stack(shares, dim=-1))
+        seen.append(Seen(rows, self.centre))
+        deviations.append(self._at_the_centre(rows, seen))
         size = (rows * mean).abs().sum(-1)
         magnitude = magnitude + size + moved
         error = error + inexact + rounding_error(terms, size) + rounding_error(8 * depth + 8, magnitude)
         return down(constant + value - moved - above(error, 64 * depth + 2 * terms)), deviations
+
+    def _at_the_centre(
+        self, rows: Float64[Tensor, "P R m"], seen: Sequence[Seen]
+    ) -> Float64[Tensor, "P R n"]:
+        """The deviations of the clients' noise of the first layer, or of all layers if these are joined."""
+        if self.joined:
+            shares = [joint_deviation(own, seen[::-1]) for own in self.clients]
+        elif all(own[0].independent for own in self.clients):
+            terms = rows.shape[-1] + 4
+            shares = [
+                up(above((rows * t.unsqueeze(-2)).square().sum(-1), terms).sqrt()) for t in self.first_shares
+            ]
+        else:
+            shares = [own[0].noise(rows).at(self.centre) for own in self.clients]
+        return torch.stack(shares, dim=-1)
 
     def _lowered(
         self,

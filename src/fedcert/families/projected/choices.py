@@ -3,7 +3,7 @@
 Any choice is sound; docs/certificate-format.md lists the tensors.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
 import torch
@@ -13,12 +13,13 @@ from torch import Tensor
 from fedcert.families.projected.bound import Split, TailChoices, Violation, analysis
 from fedcert.families.projected.centre import Known
 from fedcert.families.projected.chain import Chained, Federation, chained_analysis
+from fedcert.families.projected.joined import joined
 from fedcert.families.projected.references import Conditional, Reference, Static
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.split import parts
-from fedcert.families.projected.spread import Spread
+from fedcert.families.projected.spread import Spread, all_fixed
 from fedcert.families.projected.tails import Projections
-from fedcert.laws.affine import RandomAffine
+from fedcert.laws.affine import IndependentAffine, RandomAffine, independent
 from fedcert.model.properties import Properties
 
 Choices = Mapping[str, Tensor]
@@ -27,7 +28,7 @@ EXACT, CONDITIONAL, STATIC = 0, 1, 2
 
 
 def chosen_violation(
-    layers: Sequence[RandomAffine], properties: Properties, split: Split
+    layers: Sequence[IndependentAffine], properties: Properties, split: Split
 ) -> tuple[Violation, Choices]:
     """The bound that a split gives, and all choices behind it.
 
@@ -70,6 +71,16 @@ TRIALS: tuple[tuple[Reference, float, float], ...] = (
     (Static(), 1e-5, 1e-8),
 )
 """References and failure probabilities to try; for each property the best one counts."""
+JOINED_TRIALS: tuple[tuple[Reference, float, float], ...] = (
+    (Static(), 1e-5, 1e-8),
+    (Static(), 1e-4, 1e-7),
+    (Static(), 1e-6, 1e-9),
+)
+"""Those for layers that depend on each other."""
+HEAD_TRIALS: tuple[tuple[Reference, float, float], ...] = tuple(
+    (Static(), 1e-5, failure) for failure in (1e-8, 1e-6, 1e-5, 1e-4)
+)
+"""Those for a last layer of dependent weights after fixed layers, whose ranges cost nothing."""
 
 
 def least_chained_violation(
@@ -82,16 +93,27 @@ def least_chained_violation(
         properties: P properties.
         projections: how sums of the clients' projections are bounded; None for their law.
     """
+    found = list(chained_trials(federation, properties, projections))
+    return best_of([bound.probability for bound, _ in found], [chosen for _, chosen in found])
+
+
+def chained_trials(
+    federation: Federation, properties: Properties, projections: Projections | None = None
+) -> Iterator[tuple[Violation, Choices]]:
+    """The bounds of all trials, and their choices; the arguments are those of `least_chained_violation`."""
     ones = torch.ones_like(properties.d[:, 0])
-    bounds, choices = [], []
-    for reference, ranges, failure in TRIALS:
+    for reference, ranges, failure in _trials(federation.deployed):
         kappa = -torch.special.ndtri(ranges * ones)
         found, chosen = chained_analysis(
             federation, properties, kappa, failure * ones, reference, projections
         )
-        bounds.append(found.probability)
-        choices.append(_chained_choices(kappa, failure * ones, reference, chosen))
-    return best_of(bounds, choices)
+        yield found, _chained_choices(kappa, failure * ones, reference, chosen)
+
+
+def _trials(layers: Sequence[RandomAffine]) -> tuple[tuple[Reference, float, float], ...]:
+    if joined(layers):
+        return JOINED_TRIALS
+    return HEAD_TRIALS if all_fixed(layers[:-1]) and not independent(layers) else TRIALS
 
 
 def best_of(

@@ -19,7 +19,14 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.errors import InvalidConfig, InvalidLaw, ShapeMismatch
-from fedcert.laws import DiagonalGaussian, DiagonalLaw, GaussianMixture, Law, diagonal_components
+from fedcert.laws import (
+    DiagonalGaussian,
+    DiagonalLaw,
+    GaussianLaw,
+    GaussianMixture,
+    Law,
+    diagonal_components,
+)
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import up
 from fedcert.search import BestFirst, IndexProduct
@@ -30,7 +37,7 @@ MAX_MEAN_DISTANCE = 0.1  # maximum distance of the means in a hull whose bound i
 MAX_SCALE_DIFFERENCE = 1e-4  # maximum relative difference of the deviations in such a hull
 
 Interval = tuple[Float64[Tensor, "P"], Float64[Tensor, "P"]]
-Bound = Callable[[Sequence[DiagonalLaw]], Interval]
+Bound = Callable[[Sequence[GaussianLaw]], Interval]
 
 
 class Known(NamedTuple):
@@ -161,12 +168,12 @@ def weight_of(shares: Sequence[Enclosure], node: IndexProduct) -> Enclosure:
     return weight.clamp(0.0, 1.0)
 
 
-def _hull(law: Law, chosen: Sequence[int]) -> DiagonalLaw | None:
+def _hull(law: Law, chosen: Sequence[int]) -> GaussianLaw | None:
     """A law that encloses some components; None if they are too far apart for it to be worth bounding."""
+    if len(chosen) == 1:
+        return law.components[chosen[0]]
     components = diagonal_components(law)
     parts = [components[k] for k in chosen]
-    if len(parts) == 1:
-        return parts[0]
     if any(part.loc_error is not None or part.scale_error for part in parts):
         return None  # laws that stand for several laws are bounded one by one
     first = parts[0]

@@ -18,10 +18,12 @@ from fedcert.families.projected.choices import (
     prefixed,
 )
 from fedcert.families.projected.components import MAX_BOUNDS, Interval
+from fedcert.families.projected.dependent import dependent_satisfaction, dependent_violation
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
-from fedcert.laws import DiagonalLaw, GaussianLaw
+from fedcert.laws import GaussianLaw
+from fedcert.laws.affine import independent
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -54,7 +56,7 @@ def certify_projected_directly(
     attack = attack or ProjectedGradient()
     network, properties = problem.network, problem.properties
 
-    def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
+    def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
         deployed = problem.deploy(components)
         lower, below = lower_bound(network, deployed, properties, track)
         upper, above = upper_bound(network, deployed, properties, attack)
@@ -76,11 +78,15 @@ def certify_projected_locally(problem: Problem, track: Tracker = silent) -> Cert
     require_gradual_underflow()
     properties, claim = problem.properties, Claim("local", problem.rule.name, EVENTS)
 
-    def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
+    def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
         layers = random_layers(problem.network, components[0])
-        split = uniform_split(layers, properties, STARTS[0])
-        found, choices = chosen_violation(layers, properties, split)
-        lower = complement(found.probability)
+        if independent(layers):
+            split = uniform_split(layers, properties, STARTS[0])
+            found, choices = chosen_violation(layers, properties, split)
+            lower = complement(found.probability)
+        else:
+            violated, choices = dependent_violation(layers, properties)
+            lower = complement(violated)
         return (lower, torch.ones_like(lower)), choices
 
     clients = [
@@ -106,9 +112,13 @@ def lower_bound(
     """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
 
     The bound is the least of three for each property: with the first hidden layer's law exact, and where
-    that proves little, with every ReLU a line and the noise at random or at fixed activations.
+    that proves little, with every ReLU a line and the noise at random or at fixed activations. Weights that
+    depend on each other leave the latter two.
     """
     layers = random_layers(network, law)
+    if not independent(layers):
+        violated, choices = dependent_violation(layers, properties, track)
+        return complement(violated), choices
     _, split = least_violation(layers, properties, track)
     found, choices = chosen_violation(layers, properties, split)
     violated = found.probability
@@ -147,6 +157,10 @@ def upper_bound(
     negated = Properties(Box.point(points), -properties.C, -properties.d)
     layers = random_layers(network, law)
     trivial = (properties.C == 0).all(-1)
+    if not independent(layers):
+        known = torch.where(trivial, (properties.d >= 0).to(points.dtype), torch.nan)
+        bound, chain = dependent_satisfaction(layers, negated, known)
+        return bound, {"point": points, **chain}
     bounds, choices = [], []
     for start in STARTS:
         split = uniform_split(layers, properties, start)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fedcert.errors import InvalidLaw, UnsupportedLayer
+from fedcert.errors import UnsupportedLayer
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.protocol import GaussianLaw
 from fedcert.model.layers import Affine, ReLU
@@ -21,10 +21,4 @@ def random_layers(network: Network, law: GaussianLaw) -> Sequence[RandomAffine]:
             raise UnsupportedLayer(f"projected events are not defined for {layer} here")
     if len(network.layers) % 2 == 0:
         raise UnsupportedLayer(f"projected events need an affine layer at the end, not {network.layers[-1]}")
-    layers = law.layers(network)
-    if not all(layer.independent for layer in layers):
-        raise InvalidLaw(
-            f"projected events need weights that are independent of each other, which a {type(law).__name__}"
-            " does not guarantee"
-        )
-    return layers
+    return law.layers(network)

@@ -9,13 +9,13 @@ from torch import Tensor
 from fedcert.errors import InvalidConfig
 from fedcert.families.projected.choices import Choices
 from fedcert.families.projected.components import Interval, MixtureBounds, mixture_bounds
-from fedcert.laws import DiagonalLaw, Law, diagonal_components
+from fedcert.laws import GaussianLaw, Law
 from fedcert.search import IndexProduct
 from fedcert.witness import Witness
 
 UPPER = "upper."
 """What the names of an upper bound's choices begin with."""
-BoundWithChoices = Callable[[Sequence[DiagonalLaw]], tuple[Interval, Choices]]
+BoundWithChoices = Callable[[Sequence[GaussianLaw]], tuple[Interval, Choices]]
 Entry = tuple[int, IndexProduct, int]
 """A property, a node, and the number of the call whose choices bound all tuples of the node."""
 
@@ -35,11 +35,11 @@ def bounds_and_witness(
     if budget < 1:
         raise InvalidConfig(f"at least one tuple of components must be bounded, not {budget}")
     if all(len(law.components) == 1 for law in laws):
-        found, choices = bound([diagonal_components(law)[0] for law in laws])
+        found, choices = bound([law.components[0] for law in laws])
         return found, Witness(choices)
     made: list[Choices] = []
 
-    def recorded(components: Sequence[DiagonalLaw]) -> Interval:
+    def recorded(components: Sequence[GaussianLaw]) -> Interval:
         interval, choices = bound(components)
         made.append(choices)
         return interval

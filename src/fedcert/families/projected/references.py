@@ -9,7 +9,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.families.projected.spread import Spread, read
-from fedcert.laws.affine import RandomAffine, RowNoise
+from fedcert.laws.affine import IndependentRowNoise, RandomAffine, RowNoise
 from fedcert.numerics.rounding import up
 
 
@@ -24,6 +24,7 @@ class Ranges:
         deviation: upper bounds of the conditional deviations at the centre.
         ceiling: crude bounds of the activations.
         spread: how far the region moves the layer.
+        independent: whether the neurons are independent, given earlier layers.
     """
 
     lower: Float64[Tensor, "P m"]
@@ -32,6 +33,12 @@ class Ranges:
     deviation: Float64[Tensor, "P m"]
     ceiling: Float64[Tensor, "P m"]
     spread: Spread
+    independent: bool
+
+    @property
+    def activations(self) -> tuple[Float64[Tensor, "P m"], Float64[Tensor, "P m"]]:
+        """Lower and upper bounds of the activations, over the region."""
+        return self.lower.clamp(min=0.0), self.upper.clamp(min=0.0)
 
 
 @runtime_checkable
@@ -70,8 +77,10 @@ class Conditional:
         return 2.0
 
     def deviation(self, noise: RowNoise, before: Ranges, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """√(Σ_k r_k² h_k² + r_b²), on an event of concentration."""
-        return noise.at_rectified(before.mean, before.deviation, u)
+        """√(Σ_k r_k² h_k² + r_b²), on an event of concentration; over the range if something is dependent."""
+        if before.independent and isinstance(noise, IndependentRowNoise):
+            return noise.at_rectified(before.mean, before.deviation, u)
+        return noise.within(*before.activations)
 
     def lost(
         self,
@@ -115,6 +124,6 @@ class Static:
 
     def middle(self, before: Ranges) -> tuple[Float64[Tensor, "P k"], Float64[Tensor, "P k"]]:
         """c, and ρ so that |h_k(x) − c_k| ≤ ρ_k."""
-        low, high = before.lower.clamp(min=0.0), before.upper.clamp(min=0.0)
+        low, high = before.activations
         centre = (low + high) / 2
         return centre, up(torch.maximum(high - centre, centre - low))

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.families.projected.bound import Split, Violation, violation
-from fedcert.laws.affine import RandomAffine
+from fedcert.laws.affine import IndependentAffine
 from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 
@@ -26,7 +26,7 @@ Coordinate = tuple[str, int]
 
 
 def least_violation(
-    layers: Sequence[RandomAffine], properties: Properties, track: Tracker = silent
+    layers: Sequence[IndependentAffine], properties: Properties, track: Tracker = silent
 ) -> tuple[Violation, Split]:
     """The least bound found for each property, and the split that gave it.
 
@@ -45,7 +45,7 @@ def least_violation(
     )
 
 
-def parts(layers: Sequence[RandomAffine], count: int) -> Iterator[slice]:
+def parts(layers: Sequence[IndependentAffine], count: int) -> Iterator[slice]:
     """Slices of the properties, so small that memory is bounded."""
     widest = max([2 * layer.outputs * layer.inputs for layer in layers[1:-1]] or [1])
     size = max(1, ELEMENTS // widest)
@@ -53,7 +53,7 @@ def parts(layers: Sequence[RandomAffine], count: int) -> Iterator[slice]:
         yield slice(start, min(start + size, count))
 
 
-def _search(layers: Sequence[RandomAffine], properties: Properties) -> tuple[Violation, Split]:
+def _search(layers: Sequence[IndependentAffine], properties: Properties) -> tuple[Violation, Split]:
     """Coordinate descent from the best start, for the properties that can gain from it."""
     best, split = _start(layers, properties, STARTS[-1])
     for start in STARTS[:-1]:
@@ -87,7 +87,7 @@ def coordinates(layers: int) -> list[Coordinate]:
 
 
 def uniform_split(
-    layers: Sequence[RandomAffine], properties: Properties, start: tuple[float, float, float]
+    layers: Sequence[IndependentAffine], properties: Properties, start: tuple[float, float, float]
 ) -> Split:
     """The same failure probabilities for all properties and layers.
 
@@ -107,7 +107,7 @@ def uniform_split(
 
 
 def _start(
-    layers: Sequence[RandomAffine], properties: Properties, start: tuple[float, float, float]
+    layers: Sequence[IndependentAffine], properties: Properties, start: tuple[float, float, float]
 ) -> tuple[Violation, Split]:
     """One split for all properties, and the bounds that it gives."""
     split = uniform_split(layers, properties, start)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import torch
+from jaxtyping import Float64
+from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.errors import ShapeMismatch
@@ -15,11 +17,11 @@ from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.split import GOOD_ENOUGH
 from fedcert.families.projected.tails import Cells, Projections
-from fedcert.laws import SMALLEST, DiagonalGaussian, DiagonalLaw
+from fedcert.laws import SMALLEST, DiagonalGaussian, DiagonalLaw, GaussianLaw
 from fedcert.model.network import Network
 from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
-from fedcert.rules import LinearMap
+from fedcert.rules import LinearMap, LinearRule
 from fedcert.witness import Witness
 
 PROPERTIES = 25  # maximum number of properties bounded at a time
@@ -50,7 +52,7 @@ def certify_projected(
         raise ShapeMismatch(f"the rule {rule.name} is not linear: no projections can be transported")
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
 
-    def bound(components: Sequence[DiagonalLaw]) -> tuple[Interval, Choices]:
+    def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
         federation = client_layers(components, rule, problem.network, problem.deploy(components))
         found = [
             least_chained_violation(federation, properties[part], projections)
@@ -67,9 +69,9 @@ def certify_projected(
 
 
 def client_layers(
-    laws: Sequence[DiagonalLaw], rule: LinearMap, network: Network, deployed: DiagonalLaw
+    laws: Sequence[GaussianLaw], rule: LinearMap, network: Network, deployed: GaussianLaw
 ) -> Federation:
-    """The deployed layers, and each client's share of their noise, of scale w_i σ_i.
+    """The deployed layers, and each client's share of their noise, of scale w_i σ_i or factor w_i F_i.
 
     The product is rounded, which the scale's error allows for; where it would underflow it gets the smallest
     scale. Laws that stand for several laws, through their errors, give layers that do the same.
@@ -80,9 +82,14 @@ def client_layers(
         network: f_θ.
         deployed: the law that the rule makes of them.
     """
-    shares = []
-    for weight, law in zip(rule.weights, laws, strict=True):
-        silent = (weight == 0) | (law.scale == 0)
-        scale = torch.where(silent, 0.0, (weight.abs() * law.scale).clamp(min=SMALLEST))
-        shares.append(DiagonalGaussian(law.loc, scale, None, 2.0**-50 + 2 * law.scale_error))
+    shares = [_share(weight, law) for weight, law in zip(rule.weights, laws, strict=True)]
     return Federation(random_layers(network, deployed), [random_layers(network, share) for share in shares])
+
+
+def _share(weight: Float64[Tensor, "n_w_or_1"], law: GaussianLaw) -> GaussianLaw:
+    """The law of a client's noise, w_i times its own."""
+    if not isinstance(law, DiagonalLaw):
+        return LinearRule(weight.unsqueeze(0)).pushforward([law])
+    silent = (weight == 0) | (law.scale == 0)
+    scale = torch.where(silent, 0.0, (weight.abs() * law.scale).clamp(min=SMALLEST))
+    return DiagonalGaussian(law.loc, scale, None, 2.0**-50 + 2 * law.scale_error)

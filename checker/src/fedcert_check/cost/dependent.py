@@ -1,0 +1,174 @@
+"""What it takes to prove claims of `projected` events for laws whose parameters depend on each other."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fedcert_check.blocks import DENSE, KRONECKER, BlockGaussian
+from fedcert_check.cost import Cost
+from fedcert_check.cost.nodes import evaluations
+from fedcert_check.cost.rates import (
+    BALL_BYTES,
+    COEFFICIENT_SECONDS,
+    ELEMENT_SECONDS,
+    ENTRY_BYTES,
+    PRODUCT_SECONDS,
+    STEP_SECONDS,
+    TAIL_SECONDS,
+)
+from fedcert_check.document import Document
+from fedcert_check.layers import Linear
+from fedcert_check.parallel import pieces
+from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
+
+PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
+SUPREMA = 4  # over moving inputs, of each row and layer: movements, and noise lost beside a reference
+MATRIX_BYTES = 2 * BALL_BYTES + 2 * ENTRY_BYTES  # of an entry of a covariance, as an array and as a matrix
+
+
+class Work(NamedTuple):
+    """What one layer's noise, or that of all joined layers, takes.
+
+    Attributes:
+        build: seconds, once for each law.
+        row: seconds for each row that sees it.
+        memory: bytes.
+    """
+
+    build: float
+    row: float
+    memory: float
+
+    def plus(self, other: "Work") -> "Work":
+        """Both."""
+        return Work(self.build + other.build, self.row + other.row, self.memory + other.memory)
+
+
+NOTHING = Work(0.0, 0.0, 0.0)
+
+
+def dependent_cost(document: Document, jobs: int) -> Cost:
+    """The cost of laws, and of each property's bounds.
+
+    Args:
+        document: the certificate.
+        jobs: number of processes.
+    """
+    clients = len(document.clients)
+    local, transported = document.kind == "local", document.kind == "transported"
+    prefixes = [f"client.{i}." for i in range(clients)] if local else [""]
+    asked = [evaluations(document, prefix, 1 if local else clients) for prefix in prefixes]
+    if document.upper is not None:
+        asked.append(evaluations(document, "upper.", clients))
+    cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if transported else 0
+    twice = 2 if transported else 1  # the deployed law, and the clients' shares
+    seconds, memory, built = 0.0, 0.0, 0.0
+    for depth, layer in enumerate(document.network.linear):
+        rows = rows_at(document, depth)
+        for before in range(depth + 1):
+            seconds += rows * twice * layer_work(document, before).row
+        own = layer_work(document, depth)
+        built, memory = built + twice * own.build, memory + twice * own.memory
+        memory += BALL_BYTES * rows * 8 * max(layer.inputs, layer.outputs)
+    whole = joined_work(document)
+    seconds += (
+        twice * whole.row * sum(rows_at(document, depth) for depth in range(len(document.network.linear)))
+    )
+    seconds += counting_seconds(document, clients, cells)
+    evaluated = sum(float(own.tuples.sum()) for own in asked)
+    repeated = len(pieces(len(asked[0].rows), jobs))
+    laws = sum(min(float(own.tuples.sum()), own.laws * repeated) for own in asked)
+    total = PASSES * (evaluated * seconds + laws * (built + twice * whole.build))
+    return Cost(memory + twice * whole.memory, total)
+
+
+def rows_at(document: Document, depth: int) -> int:
+    """The number of rows that are carried back from a layer."""
+    last = depth == len(document.network.linear) - 1
+    return document.properties.d.shape[1] if last else 3 * document.network.linear[depth].outputs
+
+
+def layer_work(document: Document, place: int) -> Work:
+    """All blocks that are about one layer, and the diagonal laws."""
+    linear = document.network.linear
+    start = sum(sum(layer.sizes) for layer in linear[:place])
+    layer, work = linear[place], NOTHING
+    stop = start + sum(layer.sizes)
+    for client in document.clients:
+        if not isinstance(client.law, BlockGaussian):
+            work = work.plus(diagonal_work(layer))
+            continue
+        for own in client.law.blocks:
+            if own.start < stop and start < own.stop:
+                work = work.plus(
+                    dense_work(layer, own.second, min(stop, own.stop) - max(start, own.start))
+                    if own.code == DENSE
+                    else kronecker_work(layer)
+                    if own.code == KRONECKER
+                    else diagonal_work(layer)
+                )
+    mean = layer.outputs * layer.inputs
+    return work.plus(
+        Work(4 * mean * ELEMENT_SECONDS, mean * PRODUCT_SECONDS + STEP_SECONDS, 6 * BALL_BYTES * mean)
+    )
+
+
+def dense_work(layer: Linear, columns: int, size: int) -> Work:
+    """A factor of so many rows and columns."""
+    m, k = layer.outputs, layer.inputs
+    build = size * size * columns * PRODUCT_SECONDS + size * (columns + 2 * size) * ELEMENT_SECONDS
+    if size <= m:
+        return Work(
+            build, m * m * PRODUCT_SECONDS + 4 * m * ELEMENT_SECONDS, MATRIX_BYTES * m * (m + columns)
+        )
+    n = m * k + m
+    gram = (m * k) ** 2 * (PRODUCT_SECONDS + ELEMENT_SECONDS) + 4 * k * k * ELEMENT_SECONDS
+    marginals = k * m * (m * PRODUCT_SECONDS + 4 * ELEMENT_SECONDS) + STEP_SECONDS
+    at = n * n * PRODUCT_SECONDS + 4 * n * ELEMENT_SECONDS
+    memory = MATRIX_BYTES * (2 * n * n + size * columns)
+    return Work(build + n * n * ELEMENT_SECONDS, SUPREMA * gram + 2 * marginals + at, memory)
+
+
+def kronecker_work(layer: Linear) -> Work:
+    """U, V and D."""
+    m, k = layer.outputs, layer.inputs
+    entries = m * m + k * k + m * k
+    build = k**3 * PRODUCT_SECONDS + 8 * entries * ELEMENT_SECONDS
+    products = 2 * m * m + 2 * m * k + 2 * k * k
+    row = (SUPREMA + 3) * (products * PRODUCT_SECONDS + 8 * (m + k) * ELEMENT_SECONDS + STEP_SECONDS)
+    return Work(build, row + SUPREMA * k * k * ELEMENT_SECONDS, MATRIX_BYTES * 2 * entries)
+
+
+def diagonal_work(layer: Linear) -> Work:
+    """Variances."""
+    m, k = layer.outputs, layer.inputs
+    return Work(
+        4 * m * k * ELEMENT_SECONDS, 6 * m * k * PRODUCT_SECONDS + STEP_SECONDS, MATRIX_BYTES * 2 * m * k
+    )
+
+
+def joined_work(document: Document) -> Work:
+    """One covariance of all parameters, if some block is about several layers."""
+    ends = np.cumsum([0, *(sum(layer.sizes) for layer in document.network.linear)])
+    laws = [client.law for client in document.clients if isinstance(client.law, BlockGaussian)]
+    blocks = [own for law in laws for own in law.blocks]
+    spanning = [
+        own
+        for own in blocks
+        if own.code == DENSE and not ((ends[:-1] <= own.start) & (own.stop <= ends[1:])).any()
+    ]
+    if not spanning:
+        return NOTHING
+    n = document.dimension
+    columns = sum(own.second if own.code == DENSE else own.size for own in blocks)
+    build = n * n * columns * PRODUCT_SECONDS + n * (columns + 4 * n) * ELEMENT_SECONDS
+    return Work(
+        build, n * n * PRODUCT_SECONDS + 4 * n * ELEMENT_SECONDS, float(MATRIX_BYTES * n * (2 * n + columns))
+    )
+
+
+def counting_seconds(document: Document, clients: int, cells: int) -> float:
+    """The tails of all constraints, by cells."""
+    counted = 2 * min(clients, MAX_COUNTED_CLIENTS) * cells
+    tail = 2 * TAIL_SECONDS + min(clients, MAX_COUNTED_CLIENTS) * COEFFICIENT_SECONDS
+    return document.properties.d.shape[1] * counted * tail

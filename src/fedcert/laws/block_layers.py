@@ -1,0 +1,155 @@
+"""The layers of a network under a sum of blocks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from fedcert.errors import InvalidLaw
+from fedcert.laws.affine import RandomAffine
+from fedcert.laws.blocks import Block, DenseBlock, DiagonalBlock, KroneckerBlock
+from fedcert.laws.covariance import Covariance
+from fedcert.laws.dense import DenseGaussian, parameter_places, require_dense
+from fedcert.laws.dependent_affine import DependentAffine, root_of_squares
+from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.laws.kronecker import KroneckerPart
+from fedcert.laws.noise_parts import BiasPart, DensePart, DiagonalPart, NoisePart
+from fedcert.model.network import Network
+from fedcert.numerics.rounding import gamma, up
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The noise of a law.
+
+    Attributes:
+        loc: the means of the parameters.
+        loc_error: bounds of their errors.
+        blocks: the noise.
+        error: of the blocks' scales and factors, relative.
+    """
+
+    loc: Float64[Tensor, "n_w"]
+    loc_error: Float64[Tensor, "n_w"]
+    blocks: tuple[Block, ...]
+    error: float
+
+    def layers(self, network: Network) -> Sequence[RandomAffine]:
+        """The affine layers of a network; without noise, or with diagonal blocks alone, they are independent.
+
+        A dense block about several layers joins all of them: the whole law is then taken as a dense one.
+
+        Args:
+            network: whose parameters the law is about.
+        """
+        places = parameter_places(network)
+        whole = replace(self, blocks=tuple(own for own in self.blocks if own.random))
+        if any(isinstance(own, DenseBlock) and _layers_of(own, places) > 1 for own in whole.blocks):
+            return whole.dense().layers(network)
+        return [whole.layer(weights, biases) for weights, biases in places]
+
+    def dense(self) -> DenseGaussian:
+        """The same law by one factor; a Kronecker product of three numbers is rounded twice."""
+        n = len(self.loc)
+        require_dense(n)
+        columns = [self.loc.new_zeros(n, 0)]
+        for own in self.blocks:
+            column = _factor(own)
+            columns.append(torch.nn.functional.pad(column, (0, 0, own.start, n - own.start - own.size)))
+        error = 2 * self.error + 2.0**-50
+        return DenseGaussian(self.loc, torch.cat(columns, dim=1), self.loc_error, error)
+
+    def layer(self, weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]) -> RandomAffine:
+        """One layer.
+
+        Args:
+            weights: the places of its weights.
+            biases: the places of its biases.
+        """
+        means = (self.loc[weights], self.loc[biases])
+        errors = (self.loc_error[weights], self.loc_error[biases])
+        parts = list(self._parts(weights, biases))
+        diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
+        if len(diagonal) < len(parts):
+            return DependentAffine(*means, *errors, tuple(parts))
+        scale = _combined([part.weight_deviation for part in diagonal], means[0])
+        bias_scale = _combined([part.bias_deviation for part in diagonal], means[1])
+        shrinkage = 4 * self.error + gamma(8 * (len(parts) + 8)) if parts else 0.0
+        return DiagonalAffine(*means, scale, bias_scale, *errors, shrinkage)
+
+    def _parts(self, weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]) -> Iterator[NoisePart]:
+        """The blocks that are about a layer's parameters, with the largest scales within the error."""
+        own_places = torch.cat([weights.flatten(), biases]).to(self.loc.device)
+        dense: list[Tensor] = []
+        for own in self.blocks:
+            inside = (own_places >= own.start) & (own_places < own.start + own.size)
+            if not inside.any():
+                continue
+            places = own_places[inside] - own.start
+            if isinstance(own, DiagonalBlock):
+                yield self._diagonal(_spread(own.scale[places], inside), weights, biases)
+            elif isinstance(own, DenseBlock):
+                dense.append(_spread(own.factor[places], inside))
+            else:
+                yield self._kronecker(own, weights)
+        if dense:
+            yield self._dense(torch.cat(dense, dim=1), weights)
+
+    def _diagonal(
+        self, scale: Float64[Tensor, "n"], weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]
+    ) -> DiagonalPart:
+        largest = torch.where(scale == 0, 0.0, up(up(scale * (1 + 2 * self.error)))) if self.error else scale
+        weight, bias = largest.split([weights.numel(), biases.numel()])
+        return DiagonalPart(weight.view(weights.shape), bias)
+
+    def _dense(self, factor: Float64[Tensor, "n q"], weights: Int64[Tensor, "m k"]) -> NoisePart:
+        m, k = weights.shape
+        if not factor[: m * k].any():
+            return BiasPart((m, k), Covariance.of_factor(factor[m * k :], self.error))
+        require_dense(len(factor))
+        return DensePart((m, k), Covariance.of_factor(factor, self.error))
+
+    def _kronecker(self, own: Block, weights: Int64[Tensor, "m k"]) -> KroneckerPart:
+        first = int(weights[0, 0])
+        in_order = torch.equal(weights.flatten(), torch.arange(first, first + weights.numel()))
+        if not isinstance(own, KroneckerBlock) or not in_order or own.start != first:
+            raise InvalidLaw("a Kronecker block is about the weight matrix of a layer, and nothing else")
+        if own.lengths != tuple(weights.shape):
+            raise InvalidLaw(f"a Kronecker block of {own.lengths}, a layer of {tuple(weights.shape)} weights")
+        scale = up(up(own.scale * (1 + 2 * self.error))) if self.error else own.scale
+        return KroneckerPart(own.left, own.right, torch.where(own.scale == 0, 0.0, scale))
+
+
+def _layers_of(own: Block, places: Sequence[tuple[Tensor, Tensor]]) -> int:
+    """The number of layers that a block is about."""
+    found = 0
+    for weights, biases in places:
+        each = torch.cat([weights.flatten(), biases])
+        found += bool(((each >= own.start) & (each < own.start + own.size)).any())
+    return found
+
+
+def _combined(scales: Sequence[Tensor], like: Tensor) -> Tensor:
+    """√Σ_t S_t², rounded up; 0 where all are 0."""
+    found = root_of_squares(scales, like)
+    return torch.where(sum(scales, torch.zeros_like(like)) == 0, 0.0, found)
+
+
+def _spread(rows: Tensor, inside: Tensor) -> Tensor:
+    """Rows for some parameters of a layer as rows for all, 0 for the others."""
+    every = rows.new_zeros(len(inside), *rows.shape[1:])
+    every[inside] = rows
+    return every
+
+
+def _factor(own: Block) -> Float64[Tensor, "n q"]:
+    """A block as a factor."""
+    if isinstance(own, DiagonalBlock):
+        return torch.diag(own.scale)
+    if isinstance(own, DenseBlock):
+        return own.factor
+    if isinstance(own, KroneckerBlock):
+        return torch.kron(own.left, own.right) * own.scale.flatten()
+    raise InvalidLaw(f"a {type(own).__name__} has no factor")

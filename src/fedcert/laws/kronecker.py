@@ -1,0 +1,131 @@
+"""Kronecker-factored noise of a weight matrix: W̃ = U (D∘Z) Vᵀ with independent standard normals Z.
+
+Nothing is assumed of U and V: any matrices state a law. If they are orthogonal, the covariance has the
+eigenvectors U ⊗ V and the eigenvalues D², as a Laplace approximation with D_jk = (λ_j ν_k + δ)^−½ has it.
+For rows B,
+
+    Var(B W̃ h) = Σ_jk (Uᵀ B)_j² D_jk² (Vᵀ h)_k²    and    Cov(B W̃) = V diag(g) Vᵀ,  g_k = Σ_j (Uᵀ B)_j² D_jk².
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.laws.diagonal_affine import norm_up
+from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, up
+
+
+@dataclass(frozen=True)
+class KroneckerPart:
+    """U (D∘Z) Vᵀ, and no noise of the biases.
+
+    Attributes:
+        left: U.
+        right: V.
+        scale: D ≥ 0, upper bounds.
+    """
+
+    left: Float64[Tensor, "m a"]
+    right: Float64[Tensor, "k b"]
+    scale: Float64[Tensor, "a b"]
+
+    @property
+    def fixed_weights(self) -> bool:
+        """Whether no weight is random."""
+        return not bool(self.scale.any())
+
+    @cached_property
+    def square(self) -> Float64[Tensor, "a b"]:
+        """D², rounded up."""
+        return up(self.scale * self.scale)
+
+    @cached_property
+    def weight_deviation(self) -> Float64[Tensor, "m k"]:
+        """Bounds of √Σ_ab U_ja² D_ab² V_kb²."""
+        left, right = up(self.left * self.left), up(self.right * self.right)
+        rows = above(left @ self.square, left.shape[-1] + 4)
+        return up(above(rows @ right.mT, right.shape[-1] + 4).sqrt())
+
+    @cached_property
+    def bias_deviation(self) -> Float64[Tensor, "m"]:
+        """0."""
+        return self.left.new_zeros(len(self.left))
+
+    @cached_property
+    def stretch(self) -> Float64[Tensor, ""]:
+        """A bound of ‖V‖², the largest row sum of |VᵀV|: 1 and little more if V is orthogonal."""
+        k = len(self.right)
+        size = self.right.abs()
+        sums = (
+            (self.right.mT @ self.right).abs() + gamma(4 * (k + 2)) * (size.mT @ size) + k * SMALLEST_NORMAL
+        )
+        return above(sums.sum(-1), 2 * k + 8).amax()
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> "KroneckerNoise":
+        """What rows B see of it: g."""
+        projected = sizes_of_products(rows, self.left)
+        g = above(up(projected * projected) @ self.square, self.left.shape[-1] + 4)
+        return KroneckerNoise(self, g)
+
+
+@dataclass(frozen=True)
+class KroneckerNoise:
+    """B W̃ for rows B, of covariance V diag(g) Vᵀ.
+
+    Attributes:
+        part: the noise.
+        g: upper bounds of g.
+    """
+
+    part: KroneckerPart
+    g: Float64[Tensor, "P R b"]
+
+    @cached_property
+    def weight(self) -> Float64[Tensor, "P R k"]:
+        """√Σ_b V_kb² g_b."""
+        right = up(self.part.right * self.part.right)
+        return up(above(self.g @ right.mT, right.shape[-1] + 4).sqrt())
+
+    @cached_property
+    def bias(self) -> Float64[Tensor, "P R"]:
+        """0."""
+        return torch.zeros_like(self.g[..., 0])
+
+    def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """√Σ_b g_b (Vᵀh)_b²."""
+        projected = sizes_of_products(h, self.part.right)
+        value = (self.g * up(projected * projected).unsqueeze(-2)).sum(-1)
+        return up(above(value, self.g.shape[-1] + 4).sqrt())
+
+    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The least of Σ_k δ_k r_k, √Σ_b g_b (|V|ᵀδ)_b² and ‖δ‖ ‖V‖ √max g, for |v| ≤ δ.
+
+        Each bounds √(v·V diag(g) Vᵀv): by the triangle inequality, by |Vᵀv| ≤ |V|ᵀδ, and by
+        Σ_b g_b (Vᵀv)_b² ≤ max g ‖Vᵀv‖².
+
+        Args:
+            delta: δ.
+        """
+        terms = self.g.shape[-1] + len(self.part.right) + 8
+        together = above((self.weight * delta.unsqueeze(-2)).sum(-1), terms)
+        reach = above(delta @ self.part.right.abs(), terms)
+        apart = up(above((self.g * up(reach * reach).unsqueeze(-2)).sum(-1), terms).sqrt())
+        widest = up(above(self.g.amax(-1) * self.part.stretch, 4).sqrt())
+        return torch.minimum(torch.minimum(together, apart), up(widest * norm_up(delta).unsqueeze(-1)))
+
+
+def sizes_of_products(
+    rows: Float64[Tensor, "*batch m"], matrix: Float64[Tensor, "m a"]
+) -> Float64[Tensor, "*batch a"]:
+    """Upper bounds of |B U| for rows B.
+
+    Args:
+        rows: B.
+        matrix: U.
+    """
+    roundings = len(matrix) + 2
+    size = rows.abs() @ matrix.abs()
+    return above((rows @ matrix).abs() + gamma(4 * roundings) * size, 4) + roundings * SMALLEST_NORMAL

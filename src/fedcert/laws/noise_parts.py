@@ -1,0 +1,265 @@
+"""The noise of a layer as a sum of independent parts: what each part says of rows B."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from fedcert.laws.covariance import Covariance, rows_at_a_time, weighed_sizes
+from fedcert.laws.diagonal_affine import IndependentNoise, norm_up
+from fedcert.numerics.rounding import above, up
+
+
+@runtime_checkable
+class PartNoise(Protocol):
+    """B·(W̃ h + b̃) for rows B and one part of the noise."""
+
+    @property
+    def weight(self) -> Float64[Tensor, "P R k"]:
+        """Bounds of the deviations of (B W̃)_k."""
+        ...
+
+    @property
+    def bias(self) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations of B·b̃."""
+        ...
+
+    def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations at fixed inputs h."""
+        ...
+
+    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations of B W̃ v for all |v| ≤ δ."""
+        ...
+
+
+@runtime_checkable
+class NoisePart(Protocol):
+    """One of the independent parts of a layer's noise.
+
+    `weight_deviation` and `bias_deviation` bound the deviations of single weights and biases.
+    """
+
+    @property
+    def weight_deviation(self) -> Float64[Tensor, "m k"]:
+        """Bounds of the deviations of the weights."""
+        ...
+
+    @property
+    def bias_deviation(self) -> Float64[Tensor, "m"]:
+        """Bounds of the deviations of the biases."""
+        ...
+
+    @property
+    def fixed_weights(self) -> bool:
+        """Whether the part says nothing of the weights."""
+        ...
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> PartNoise:
+        """What rows B see of it."""
+        ...
+
+
+@dataclass(frozen=True)
+class DensePart:
+    """W̃ and b̃ with any covariance.
+
+    Attributes:
+        shape: (m, k).
+        covariance: of the entries of W, row by row, and then of b.
+        fixed_weights: whether only biases are random.
+    """
+
+    shape: tuple[int, int]
+    covariance: Covariance
+    fixed_weights: bool = False
+
+    @cached_property
+    def weight_deviation(self) -> Float64[Tensor, "m k"]:
+        """Bounds of the deviations of the weights."""
+        m, k = self.shape
+        return self.covariance.deviation[: m * k].view(m, k)
+
+    @cached_property
+    def bias_deviation(self) -> Float64[Tensor, "m"]:
+        """Bounds of the deviations of the biases."""
+        m, k = self.shape
+        return self.covariance.deviation[m * k :]
+
+    @cached_property
+    def weights(self) -> Float64[Tensor, "m k m k"]:
+        """The covariances of the weights."""
+        m, k = self.shape
+        return self.covariance.matrix[: m * k, : m * k].view(m, k, m, k)
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> "DenseNoise":
+        """What rows B see of it."""
+        return DenseNoise(self, rows)
+
+
+@dataclass(frozen=True)
+class DenseNoise:
+    """N·h + B·b̃, N = B W̃; G_kl = Cov(N_k, N_l) is known up to a multiple of e_k e_l, e_k = Σ_j |B_j| d_jk.
+
+    Attributes:
+        part: the noise.
+        rows: B.
+    """
+
+    part: DensePart
+    rows: Float64[Tensor, "P R m"]
+
+    @cached_property
+    def weight(self) -> Float64[Tensor, "P R k"]:
+        """Upper bounds r of the deviations of the N_k."""
+        own = torch.einsum("jklk->kjl", self.part.weights)
+        value = torch.einsum("prj,kjl,prl->prk", self.rows, own, self.rows)
+        return self.part.covariance.root(value, self.rows.abs() @ self.part.weight_deviation)
+
+    @cached_property
+    def bias(self) -> Float64[Tensor, "P R"]:
+        """Upper bounds of the deviation of B·b̃."""
+        m, k = self.part.shape
+        own = self.part.covariance.matrix[m * k :, m * k :]
+        value = ((self.rows @ own) * self.rows).sum(-1)
+        return self.part.covariance.root(value, self.rows.abs() @ self.part.bias_deviation)
+
+    def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The deviation of the projection with coefficients B_j h_k and B_j."""
+        return self.part.covariance.of_projection(coefficients(self.rows, h))
+
+    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """√Σ_kl δ_k δ_l |G_kl| ≥ √(v·G v) for all |v| ≤ δ, from above.
+
+        Args:
+            delta: δ.
+        """
+        m, k = self.part.shape
+        count, rows = self.rows.shape[:2]
+        weights = delta.unsqueeze(-2).expand(-1, rows, -1).reshape(-1, k)
+        flat = self.rows.reshape(-1, m)
+        step, charge = rows_at_a_time(k * m * k), self.part.covariance.charge
+        found = [
+            weighed_sizes(self._gram(part), own, part.abs() @ self.part.weight_deviation, charge)
+            for part, own in zip(flat.split(step), weights.split(step), strict=True)
+        ]
+        return torch.cat(found).view(count, rows)
+
+    def _gram(self, rows: Float64[Tensor, "N m"]) -> Float64[Tensor, "N k k"]:
+        """G, in floating point."""
+        m, k = self.part.shape
+        once = (rows @ self.part.weights.reshape(m, k * m * k)).view(len(rows), k, m, k)
+        return torch.einsum("nkjl,nj->nkl", once, rows)
+
+
+@dataclass(frozen=True)
+class BiasPart:
+    """b̃ with any covariance, and no noise of the weights.
+
+    Attributes:
+        shape: (m, k).
+        covariance: of b.
+    """
+
+    shape: tuple[int, int]
+    covariance: Covariance
+
+    @property
+    def fixed_weights(self) -> bool:
+        """The weights have no noise."""
+        return True
+
+    @cached_property
+    def weight_deviation(self) -> Float64[Tensor, "m k"]:
+        """0."""
+        return self.covariance.deviation.new_zeros(self.shape)
+
+    @property
+    def bias_deviation(self) -> Float64[Tensor, "m"]:
+        """Bounds of the deviations of the biases."""
+        return self.covariance.deviation
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> "BiasNoise":
+        """What rows B see of it."""
+        return BiasNoise(self.covariance.of_projection(rows), self.shape[1])
+
+
+@dataclass(frozen=True)
+class BiasNoise:
+    """B·b̃.
+
+    Attributes:
+        bias: bounds of its deviations.
+        inputs: k.
+    """
+
+    bias: Float64[Tensor, "P R"]
+    inputs: int
+
+    @property
+    def weight(self) -> Float64[Tensor, "P R k"]:
+        """0."""
+        return self.bias.new_zeros(*self.bias.shape, self.inputs)
+
+    def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The same at all inputs."""
+        return self.bias
+
+    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """0: biases do not move.
+
+        Args:
+            delta: δ.
+        """
+        return torch.zeros_like(self.bias)
+
+
+@dataclass(frozen=True)
+class DiagonalPart:
+    """W̃ and b̃ of independent normals.
+
+    Attributes:
+        weight_deviation: bounds of the deviations of the weights.
+        bias_deviation: bounds of the deviations of the biases.
+    """
+
+    weight_deviation: Float64[Tensor, "m k"]
+    bias_deviation: Float64[Tensor, "m"]
+
+    @property
+    def fixed_weights(self) -> bool:
+        """Whether no weight is random."""
+        return not bool(self.weight_deviation.any())
+
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> "DiagonalPartNoise":
+        """What rows B see of it: √Σ_j B_j² S_jk² and √Σ_j B_j² s_j²; B_j² is rounded up before."""
+        square, roundings = up(rows * rows), len(self.bias_deviation) + 4
+        weight = above(square @ (self.weight_deviation * self.weight_deviation), roundings)
+        bias = above(square @ (self.bias_deviation * self.bias_deviation), roundings)
+        return DiagonalPartNoise(up(weight.sqrt()), up(bias.sqrt()))
+
+
+class DiagonalPartNoise(IndependentNoise):
+    """Σ_k N_k h_k + N_b with independent normals."""
+
+    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """‖r∘δ‖.
+
+        Args:
+            delta: δ.
+        """
+        return norm_up(self.weight * delta.unsqueeze(-2))
+
+
+def coefficients(rows: Float64[Tensor, "P R m"], h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R n"]:
+    """(B_j h_k)_jk and B: the coefficients of W, row by row, and b in B·(W h + b).
+
+    Args:
+        rows: B.
+        h: the inputs.
+    """
+    weights = rows.unsqueeze(-1) * h[:, None, None, :]
+    return torch.cat([weights.flatten(-2), rows], dim=-1)
