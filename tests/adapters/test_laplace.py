@@ -1,17 +1,22 @@
 """What laplace-torch draws is the law that is read of it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from integrations import assert_law, library, small_data, small_module
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from fedcert import BlockGaussian, DenseGaussian, certify_classification
 from fedcert.adapters import from_laplace
 from fedcert.errors import InvalidLaw
+from fedcert.laws.block_layers import Blocks
 from fedcert.model.network import mlp
+from fedcert_check import check
 
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
 laplace = library("laplace")
 NAMES = ["0.weight", "0.bias", "2.weight", "2.bias"]
 
@@ -34,6 +39,53 @@ def test_samples_have_the_moments_of_the_law() -> None:
     assert torch.equal(found.law.scale, la.posterior_scale.double())
 
 
+def test_samples_of_a_full_approximation_have_its_covariance() -> None:
+    model = small_module()
+    la = fitted(model, structure="full", temperature=0.5)
+    found = from_laplace(la)
+    assert isinstance(found.law, DenseGaussian)
+    assert torch.equal(found.law.loc, la.mean.double())
+    assert torch.equal(found.law.factor, la.posterior_scale.double())  # nn.Linear after nn.Linear: θ's order
+    own, theirs = (
+        law.double() - found.law.loc
+        for law in (
+            found.law.sample(20_000, torch.Generator().manual_seed(2)),
+            la.sample(20_000, generator=torch.Generator().manual_seed(1)),
+        )
+    )
+    covariance = found.law.covariance.matrix
+    deviation = covariance.diagonal().sqrt()
+    for drawn in (own, theirs):
+        moments = drawn.mT @ drawn / len(drawn)
+        apart = (moments - covariance) / (deviation[:, None] * deviation[None, :])
+        assert apart.abs().max() < 6 * (2 / len(drawn)) ** 0.5
+    assert (covariance / (deviation[:, None] * deviation[None, :])).abs().fill_diagonal_(0).max() > 0.1
+
+
+def test_what_was_frozen_before_a_full_fit_is_fixed() -> None:
+    model = small_module()
+    model[0].requires_grad_(False)
+    law = from_laplace(fitted(model, structure="full")).law
+    assert isinstance(law, DenseGaussian)
+    assert not law.factor[:15].any()
+    assert law.factor[15:].any(1).all()
+
+
+def test_a_full_posterior_is_certified_and_proved(tmp_path: Path) -> None:
+    posteriors = []
+    for seed in range(2):
+        la = laplace.Laplace(small_module(), "classification", "all", "full", prior_precision=1e4)
+        la.fit(DataLoader(TensorDataset(*small_data(seed)), batch_size=10))
+        posteriors.append(from_laplace(la))
+    x = torch.rand(6, 2, generator=torch.Generator().manual_seed(0))
+    y = posteriors[0].network(posteriors[0].law.loc, x.double()).argmax(-1)
+    result = certify_classification(posteriors, x=x, y=y, epsilon=0.001)
+    assert result.lower.mean() > 0.5
+    result.save(tmp_path)
+    for path in sorted(tmp_path.glob("certificates/*.safetensors")):
+        assert check(path).verdict
+
+
 def test_the_mean_is_that_of_the_fit_whatever_the_model_does_later() -> None:
     model = small_module()
     la = fitted(model)
@@ -43,20 +95,70 @@ def test_the_mean_is_that_of_the_fit_whatever_the_model_does_later() -> None:
     assert torch.equal(from_laplace(la).law.loc, mean)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
-@pytest.mark.parametrize(
-    ("subset", "structure", "name"),
-    [
-        ("all", "full", "FullLaplace"),
-        ("all", "kron", "KronLaplace"),
-        ("last_layer", "diag", "DiagLLLaplace"),
-        ("last_layer", "kron", "KronLLLaplace"),
-    ],
-)
-def test_other_structures_are_refused_by_name(subset: str, structure: str, name: str) -> None:
-    la = fitted(small_module(), subset, structure)
-    with pytest.raises(InvalidLaw, match=rf"{name}: supported is laplace\.DiagLaplace"):
+def test_another_structure_is_refused_by_name() -> None:
+    la = fitted(small_module(), "last_layer", "diag")
+    other = type("SubnetLaplace", (type(la),), {})
+    la.__class__ = other
+    with pytest.raises(InvalidLaw, match=r"SubnetLaplace: supported are laplace\.DiagLaplace"):
         from_laplace(la)
+
+
+def covariance_of(law: BlockGaussian) -> Tensor:
+    """Of all parameters; those without a block have none."""
+    dense = Blocks(law.loc, torch.zeros_like(law.loc), law.blocks, 0.0).dense()
+    return dense.covariance.matrix
+
+
+@pytest.mark.parametrize("prior", [3.0, [3.0, 5.0, 7.0, 9.0]])
+def test_a_kronecker_posterior_has_the_covariance_that_the_library_states(prior: Any) -> None:
+    la = laplace.Laplace(small_module(), "classification", "all", "kron", prior_precision=torch.tensor(prior))
+    la.fit(DataLoader(TensorDataset(*small_data()), batch_size=10))
+    law = from_laplace(la).law
+    assert isinstance(law, BlockGaussian)
+    assert torch.equal(law.loc, la.mean.double())
+    assert torch.allclose(covariance_of(law).float(), la.posterior_precision.to_matrix(-1), atol=1e-5)
+    drawn = la.sample(20_000, generator=torch.Generator().manual_seed(1)).double() - law.loc
+    own = law.sample(20_000, torch.Generator().manual_seed(1)) - law.loc
+    deviation = covariance_of(law).diagonal().sqrt()
+    for samples in (drawn, own):
+        apart = (samples.mT @ samples / len(samples) - covariance_of(law)) / deviation.outer(deviation)
+        assert apart.abs().max() < 6 * (2 / len(samples)) ** 0.5
+
+
+@pytest.mark.parametrize("structure", ["diag", "full", "kron"])
+def test_a_posterior_of_the_last_layer_leaves_all_else_fixed(structure: str) -> None:
+    model = small_module()
+    la = fitted(model, "last_layer", structure)
+    posterior = from_laplace(la)
+    law = posterior.law
+    assert posterior.network == mlp(2, 5, 3)
+    assert torch.equal(law.loc, nn.utils.parameters_to_vector(model.parameters()).double())
+    drawn = la.sample(20_000, generator=torch.Generator().manual_seed(1)).double() - law.loc[15:]
+    own = law.sample(20_000, torch.Generator().manual_seed(2)) - law.loc
+    assert not own[:, :15].any()
+    one, other = (samples.mT @ samples / len(samples) for samples in (own[:, 15:], drawn))
+    deviation = other.diagonal().sqrt()
+    assert ((one - other) / deviation.outer(deviation)).abs().max() < 6 * 2 * (2 / len(own)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("subset", "structure"), [("all", "kron"), *(("last_layer", s) for s in ("diag", "full", "kron"))]
+)
+def test_posteriors_with_structure_are_certified_and_proved(
+    subset: str, structure: str, tmp_path: Path
+) -> None:
+    posteriors = []
+    for seed in range(2):
+        la = laplace.Laplace(small_module(), "classification", subset, structure, prior_precision=1e4)
+        la.fit(DataLoader(TensorDataset(*small_data(seed)), batch_size=10))
+        posteriors.append(from_laplace(la))
+    x = torch.rand(6, 2, generator=torch.Generator().manual_seed(0))
+    y = posteriors[0].network(posteriors[0].law.loc, x.double()).argmax(-1)
+    result = certify_classification(posteriors, x=x, y=y, epsilon=0.001)
+    assert result.lower.mean() > 0.5
+    result.save(tmp_path)
+    for path in sorted(tmp_path.glob("certificates/*.safetensors")):
+        assert check(path).verdict
 
 
 def test_an_approximation_that_was_not_fitted_is_refused() -> None:

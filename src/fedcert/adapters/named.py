@@ -1,13 +1,16 @@
 """From named means and deviations of a module to a posterior: what all readers end with."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+import torch
 from torch import Tensor, nn
 
 from fedcert.adapters.posterior import Posterior
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import BlockGaussian, DenseGaussian, DiagonalGaussian
+from fedcert.laws.blocks import Block
 from fedcert.model.torch_module.read import read_module
 from fedcert.model.torch_module.trace import Chain
+from fedcert.wire.limits import MIN_SCALE
 
 
 def named_posterior(
@@ -23,6 +26,44 @@ def named_posterior(
     """
     reading = read_module(module, chain=chain)
     return Posterior(reading.network, DiagonalGaussian(*reading.vectors(means, deviations)))
+
+
+def dependent_posterior(
+    module: nn.Module, means: Mapping[str, Tensor], factors: Mapping[str, Tensor], chain: Chain | None
+) -> Posterior:
+    """The posterior of a module's parameters μ + F z, jointly normal.
+
+    Entries of F too small to matter, below `MIN_SCALE`, become 0: the law is the one that is then stated.
+
+    Args:
+        module: the module.
+        means: by name; every parameter and running statistic that the module's forward uses.
+        factors: the rows of F by name, one for each entry of the parameter; those of a missing one are 0.
+        chain: the steps of the module's forward, as for `from_torch`.
+    """
+    reading = read_module(module, chain=chain)
+    loc, _ = reading.vectors(means, {})
+    factor = reading.factor(factors)
+    return Posterior(reading.network, DenseGaussian(loc, torch.where(factor.abs() < MIN_SCALE, 0.0, factor)))
+
+
+def block_posterior(
+    module: nn.Module,
+    means: Mapping[str, Tensor],
+    blocks: Callable[[Mapping[str, int]], Sequence[Block]],
+    chain: Chain | None,
+) -> Posterior:
+    """The posterior of a module's parameters whose noise is a sum of blocks.
+
+    Args:
+        module: the module.
+        means: by name; every parameter and running statistic that the module's forward uses.
+        blocks: makes the blocks, given where each named parameter begins in θ.
+        chain: the steps of the module's forward, as for `from_torch`.
+    """
+    reading = read_module(module, chain=chain)
+    loc, _ = reading.vectors(means, {})
+    return Posterior(reading.network, BlockGaussian(loc, tuple(blocks(reading.places))))
 
 
 def fixed_values(module: nn.Module) -> dict[str, Tensor]:

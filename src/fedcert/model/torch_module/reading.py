@@ -115,6 +115,42 @@ class Reading:
         loc = torch.cat([mean.flatten() for mean, _ in moments])
         return loc, torch.cat([deviation.flatten() for _, deviation in moments])
 
+    @property
+    def places(self) -> Mapping[str, int]:
+        """Where each of the module's named parameters begins in θ.
+
+        Those into which a batch normalisation is folded are not there: θ has other numbers in their place.
+        """
+        found: dict[str, int] = {}
+        start = 0
+        for source in self.sources:
+            for entry in source.entries:
+                if entry.name is not None and not source.norms:
+                    found[entry.name] = start
+                start += math.prod(entry.shape)
+        return _Places(found)
+
+    def factor(self, factors: Mapping[str, Tensor]) -> Float64[Tensor, "n_w q"]:
+        """The factor F of θ = μ + F z, from those of the module's named parameters.
+
+        Args:
+            factors: by name, of the parameter's shape and one more axis of length q; a missing one is 0.
+        """
+        self._check_names(self.own, factors)
+        columns = {value.shape[-1] for value in factors.values()}
+        if len(columns) != 1:
+            raise ShapeMismatch(f"factors of {sorted(columns)} columns, which must be one number")
+        (q,) = columns
+        rows = []
+        for source in self.sources:
+            if source.norms and any(name in factors for name in source.parameters):
+                raise ShapeMismatch(
+                    f"a batch normalisation follows {_shown(source.parameters)}: it is folded only into"
+                    " layers whose parameters are independent or fixed"
+                )
+            rows += [_rows(entry, factors, q) for entry in source.entries]
+        return torch.cat(rows)
+
     def _check_names(self, means: Mapping[str, Tensor], deviations: Mapping[str, Tensor]) -> None:
         missing = [name for name in self.parameters + self.statistics if name not in means]
         if missing:
@@ -150,6 +186,26 @@ class _Values:
             return self(entry.name, entry.shape)
         fixed = torch.zeros(math.prod(entry.shape), dtype=torch.float64).reshape(entry.shape)
         return (fixed if entry.fixed is None else entry.fixed), fixed
+
+
+class _Places(dict[str, int]):
+    """Places by name; a name without one raises."""
+
+    def __missing__(self, name: str) -> int:
+        raise ShapeMismatch(
+            f"{name} has no place of its own among the network's parameters: a batch normalisation follows"
+            " it, or the model does not use it"
+        )
+
+
+def _rows(entry: Entry, factors: Mapping[str, Tensor], columns: int) -> Float64[Tensor, "n q"]:
+    """The rows of a factor that belong to one parameter of a layer."""
+    if entry.name is None or entry.name not in factors:
+        return torch.zeros(math.prod(entry.shape), columns, dtype=torch.float64)
+    own = as_double(f"the factor of {entry.name}", factors[entry.name]).cpu()
+    if tuple(own.shape) != (*entry.shape, columns):
+        raise ShapeMismatch(f"the factor of {entry.name} has the shape {tuple(own.shape)}")
+    return own.reshape(-1, columns)
 
 
 def _shown(names: object, most: int = 12) -> str:
