@@ -21,7 +21,7 @@ from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.properties import Properties
 from fedcert_check.projected import region
 from fedcert_check.projected.exact import Choices, Region, TailChoice
-from fedcert_check.projected.layers import RandomLayer, deployed, shares
+from fedcert_check.projected.laws import Layers, deployed, shares
 
 CLOSE = 1e-8
 START = (3e-5, 1e-7, 1e-7)
@@ -43,8 +43,8 @@ class Both:
     problem: Federated
     properties: Properties
     federation: Federation
-    layers: list[RandomLayer]
-    clients: list[list[RandomLayer]]
+    layers: Layers
+    clients: list[Layers]
     region: Region
 
     @property

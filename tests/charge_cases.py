@@ -27,7 +27,7 @@ from fedcert.families.projected.relaxation import Lines as ReLULines
 from fedcert.families.projected.relaxation import through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
 from fedcert.families.projected.spread import rounded_centre
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.layers import Lines
@@ -246,6 +246,65 @@ def region() -> bool:
             if not all(below(low, v - e) and above(high, v + e) for v, (low,), (high,) in ends):
                 return False
     return True
+
+
+# --- laws whose parameters depend on each other -----------------------------------------------------------
+
+
+def nearly_equal() -> list[DenseGaussian]:
+    """Rows of a factor that differ in their last digits, so that nearly all of a difference cancels."""
+    one = random(20, 1, 40)
+    other = one * (1 + 2.0**-20 * random(40, 1, 40)[20:].sign())
+    factors = torch.cat([one, other, full(0.0, 20, 2, 40)], dim=1)
+    return [DenseGaussian(full(0.0, 4), factor) for factor in factors]
+
+
+def norms_of_differences(laws: list[DenseGaussian]) -> list[arb]:
+    rows = [balls(law.factor[:2]) for law in laws]
+    differences = [[a - b for a, b in zip(*pair, strict=True)] for pair in rows]
+    return [dot(own, own).sqrt() for own in differences]
+
+
+def cancelling_noise() -> bool:
+    laws = nearly_equal()
+    found = [law.covariance.of_projection(vector(1.0, -1.0, 0.0, 0.0)).item() for law in laws]
+    with precision(EXACT):
+        return all(above(f, exact) for f, exact in zip(found, norms_of_differences(laws), strict=True))
+
+
+def cancelling_gram() -> bool:
+    """Two outputs of one input whose noise nearly cancels, over an interval of it."""
+    laws, rows = nearly_equal(), vector(1.0, -1.0).view(1, 1, 2)
+    layers = [law.layers(mlp(1, 2))[0] for law in laws]
+    found = [layer.noise(rows).steepest(full(1.0, 1, 1)).item() for layer in layers]
+    with precision(EXACT):
+        return all(above(f, exact) for f, exact in zip(found, norms_of_differences(laws), strict=True))
+
+
+def forgetful(loc: Tensor, factor: Tensor, loc_error: Tensor | None, factor_error: float) -> DenseGaussian:
+    """A deployed law that says nothing of the rounding of its factor."""
+    return DenseGaussian(loc, factor, loc_error, 0.0)
+
+
+forgetful.of = DenseGaussian.of  # type: ignore[attr-defined]
+
+
+def deployed_factor() -> bool:
+    """What a weight makes of a factor is within the error that the law states."""
+    laws = [DenseGaussian(full(0.0, 5), random(5, 5)) for _ in range(2)]
+    rule = LinearRule(vector(1 / 3, 0.7).view(2, 1))
+    found = rule.pushforward(laws)
+    with precision(EXACT):
+        exact = [
+            [arb(w) * v for w, law in zip((1 / 3, 0.7), laws, strict=True) for v in balls(law.factor[k])]
+            for k in range(5)
+        ]
+        e = arb(found.factor_error)
+        return all(
+            abs(a - b) <= e * abs(b)
+            for row, own in zip(exact, balls(found.factor), strict=True)
+            for a, b in zip(row, own, strict=True)
+        )
 
 
 # --- projected events -------------------------------------------------------------------------------------

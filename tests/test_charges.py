@@ -28,6 +28,7 @@ from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
 from fedcert.families.projected import centre, chain, inversion, relaxation, spread, tails
+from fedcert.laws import covariance
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation
 from fedcert.numerics import backward, enclosure
@@ -184,6 +185,19 @@ CHARGES = [
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
     Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
     Charge("projected.tails._convolve_down", changed(tails, "gamma", nothing_lost), cases.convolution),
+    Charge(
+        "laws.Covariance.root: ε (|c|·d)²", changed(covariance, "gamma", nothing_lost), cases.cancelling_noise
+    ),
+    Charge(
+        "laws.Covariance.of_factor: the factor's error",
+        changed(linear_rule, "DenseGaussian", cases.forgetful),
+        cases.deployed_factor,
+    ),
+    Charge(
+        "laws.covariance.weighed_sizes: ε e e",
+        changed(covariance, "gamma", nothing_lost),
+        cases.cancelling_gram,
+    ),
     Charge("enclosure.mul and sum, in a half-space", nothing_outward, cases.half_space),
     Charge("enclosure.sub: down, in 1 − V", changed(enclosure, "down", unmoved), cases.complement),
     Charge("enclosure.add: up, in a sum of prices", changed(enclosure, "up", unmoved), cases.violation_sum),

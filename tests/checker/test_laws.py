@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
+from fedcert_check.blocks import BlockGaussian
 from fedcert_check.confidence.laws import Mixture
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.laws import LAWS, MAX_COMPONENTS, DiagonalGaussian, GaussianMixture, is_exact
+from fedcert_check.laws import (
+    LAWS,
+    MAX_COLUMNS,
+    MAX_COMPONENTS,
+    DiagonalGaussian,
+    GaussianMixture,
+    diagonal,
+    is_exact,
+)
 from fedcert_check.masses import gaussian
 
 FITTING = {"law.loc": np.zeros(3), "law.scale": np.ones(3)}
@@ -22,7 +31,8 @@ def test_a_diagonal_gaussian_is_what_a_message_states() -> None:
 def test_another_law_is_refused_by_name(name: object) -> None:
     with pytest.raises(InvalidCertificate) as refused:
         LAWS[name]
-    known = "diagonal-gaussian and gaussian-mixture and enclosed-gaussian"
+    laws = ("diagonal-gaussian", "gaussian-mixture", "enclosed-gaussian", "dense-gaussian", "block-gaussian")
+    known = " and ".join(laws)
     assert str(refused.value) == f"law {name!r}: this checker knows {known}"
 
 
@@ -69,6 +79,34 @@ def test_a_mixture_is_what_a_message_states() -> None:
 def test_what_is_no_mixture_is_refused(change: dict[str, np.ndarray], complaint: str) -> None:
     with pytest.raises(InvalidCertificate, match=complaint):
         LAWS["gaussian-mixture"](MIXED | change, 3)
+
+
+DENSE = {"law.loc": np.zeros(3), "law.factor": np.ones((3, 2))}
+
+
+def test_a_dense_gaussian_is_what_a_message_states() -> None:
+    law = LAWS["dense-gaussian"](DENSE, 3)
+    assert isinstance(law, BlockGaussian)
+    assert np.array_equal(law.blocks[0].matrix, DENSE["law.factor"])
+    assert law.components == (law,)
+    with pytest.raises(InvalidCertificate, match="depend on each other"):
+        diagonal(law)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"law.loc": np.zeros(2)}, "law.loc"),
+        ({"law.factor": np.ones((2, 3))}, "law.factor"),
+        ({"law.factor": np.ones(3)}, "law.factor"),
+        ({"law.factor": np.ones((3, 2), dtype=np.float32)}, "law.factor"),
+        ({"law.factor": np.full((3, 2), np.nan)}, "law.factor is not finite"),
+        ({"law.factor": np.broadcast_to(1.0, (3, MAX_COLUMNS + 1))}, "10001 columns"),
+    ],
+)
+def test_what_is_no_dense_gaussian_is_refused(change: dict[str, np.ndarray], complaint: str) -> None:
+    with pytest.raises(InvalidCertificate, match=complaint):
+        LAWS["dense-gaussian"](DENSE | change, 3)
 
 
 ENCLOSED = FITTING | {"law.loc_error": np.full(3, 0.25), "law.scale_error": np.array([0.125])}

@@ -19,16 +19,14 @@ from fedcert.rules import LinearRule
 from fedcert_check.balls import exact
 from fedcert_check.layers import Linear, Network, ReLU
 from fedcert_check.masses import gaussian
+from fedcert_check.projected.laws import deployed, own, shares
 from fedcert_check.projected.layers import (
     RandomLayer,
     Unproven,
-    deployed,
     greatest,
     largest,
     layered,
-    own,
     root,
-    shares,
     times,
     unit,
 )

@@ -1,0 +1,73 @@
+"""The layers under sums of blocks: by parts, and by one covariance of all parameters, they agree."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from dependent_problems import STRUCTURES, Structure, make_dependent
+from flint import arb
+from problems import normal
+from saved_certificates import certified, write
+
+from fedcert.randomness import stream
+from fedcert_check.balls import exact
+from fedcert_check.blocks import DENSE, Block, BlockGaussian
+from fedcert_check.errors import InvalidCertificate
+from fedcert_check.files import read
+from fedcert_check.layers import Linear, Network, ReLU
+from fedcert_check.projected.block_laws import block_layers
+from fedcert_check.projected.dependent import DependentLayer, Seen, joint_deviation
+from fedcert_check.projected.layers import RandomLayer
+from fedcert_check.rules import LinearRule
+
+MEMORY = 2**30
+NETWORK = Network((Linear(2, 3), ReLU(), Linear(3, 2)))
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_parts_and_one_covariance_have_the_same_deviations(structure: Structure, tmp_path: Path) -> None:
+    """A block of almost nothing about all parameters makes one covariance of everything."""
+    made = make_dependent(0, (2, 3, 2), 0.5, structure)
+    properties = made.properties(made.offsets(3.0))
+    path = write(tmp_path, made, properties, certified(made, properties, "direct"))
+    document = read(path, path.parent.parent / "messages", MEMORY)
+    laws = [client.law for client in document.clients]
+    assert all(isinstance(law, BlockGaussian) for law in laws)
+    tiny = Block(DENSE, 0, 17, 1, np.full(17, 1e-30))
+    joined = [BlockGaussian(laws[0].loc, (*laws[0].blocks, tiny)), laws[1]]
+    one, other = (block_layers(document.network, document.rule, own) for own in (laws, joined))
+    assert all(isinstance(layer, DependentLayer) and layer.joint is not None for layer in other)
+    generator = stream(1, "seen")
+    seen = [
+        Seen(exact(normal(generator, 3, m).numpy()), exact(normal(generator, k).numpy()))
+        for k, m in ((2, 3), (3, 2))
+    ]
+    for a, b in zip(joint_deviation(one, seen), joint_deviation(other, seen), strict=True):
+        assert abs(a - b) < arb(1e-12)
+
+
+def test_layers_without_dependent_noise_are_random_layers() -> None:
+    made = make_dependent(0, (2, 3, 2), 0.5, "mixed")
+    law = made.laws[0]
+    blocks = tuple(Block(own.code, own.start, *own.lengths, own.numbers().numpy()) for own in law.blocks)
+    stated = BlockGaussian(law.loc.numpy(), blocks)
+    first, last = block_layers(NETWORK, LinearRule("own", np.ones((1, 1))), [stated])
+    assert isinstance(first, RandomLayer)
+    assert isinstance(last, DependentLayer)
+    assert not first.fixed
+
+
+def test_a_kronecker_block_elsewhere_is_refused() -> None:
+    numbers = np.ones(4 + 4 + 4)
+    law = BlockGaussian(np.zeros(17), (Block(3, 1, 2, 2, numbers),))
+    with pytest.raises(InvalidCertificate, match="about the weight matrix"):
+        block_layers(NETWORK, LinearRule("own", np.ones((1, 1))), [law])
+
+
+def test_rules_weigh_clients_as_wholes() -> None:
+    law = BlockGaussian(np.zeros(17), (Block(DENSE, 0, 17, 1, np.ones(17)),))
+    weights = torch.ones(1, 17).double().numpy().copy()
+    weights[0, 0] = 2.0
+    with pytest.raises(InvalidCertificate, match="one weight a client"):
+        block_layers(NETWORK, LinearRule("linear", weights), [law])
