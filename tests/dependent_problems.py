@@ -9,7 +9,7 @@ from problems import normal, uniform
 from torch import Tensor
 
 from fedcert.laws import BlockGaussian, DenseBlock, DenseGaussian, DiagonalBlock, KroneckerBlock
-from fedcert.laws.blocks import Block
+from fedcert.laws.block_protocol import Block
 from fedcert.model.network import Network
 
 Structure = Literal["joined", "layers", "last", "kronecker", "head", "mixed"]

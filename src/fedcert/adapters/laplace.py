@@ -12,7 +12,8 @@ from fedcert.adapters.library import LAPLACE
 from fedcert.adapters.named import block_posterior, dependent_posterior, fixed_values, named_posterior
 from fedcert.adapters.posterior import Posterior
 from fedcert.errors import InvalidLaw
-from fedcert.laws.blocks import Block, DenseBlock, KroneckerBlock
+from fedcert.laws.block_protocol import Block
+from fedcert.laws.blocks import DenseBlock, KroneckerBlock
 from fedcert.model.layers.registry import qualified
 from fedcert.model.torch_module.trace import Chain
 from fedcert.numerics.convert import as_double

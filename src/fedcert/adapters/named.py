@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from fedcert.adapters.posterior import Posterior
 from fedcert.laws import BlockGaussian, DenseGaussian, DiagonalGaussian
-from fedcert.laws.blocks import Block
+from fedcert.laws.block_protocol import Block
 from fedcert.model.torch_module.read import read_module
 from fedcert.model.torch_module.trace import Chain
 from fedcert.wire.limits import MIN_SCALE

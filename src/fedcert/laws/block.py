@@ -12,7 +12,8 @@ from torch import Tensor
 from fedcert.errors import InvalidLaw
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.block_layers import Blocks
-from fedcert.laws.blocks import Block, DenseBlock, DiagonalBlock, read_blocks, stated
+from fedcert.laws.block_protocol import Block
+from fedcert.laws.blocks import DenseBlock, DiagonalBlock, read_blocks, stated
 from fedcert.laws.dense import DenseGaussian
 from fedcert.laws.diagonal import LARGEST
 from fedcert.laws.protocol import DiagonalLaw, GaussianLaw

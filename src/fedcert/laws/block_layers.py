@@ -9,7 +9,8 @@ from torch import Tensor
 
 from fedcert.errors import InvalidLaw
 from fedcert.laws.affine import RandomAffine
-from fedcert.laws.blocks import Block, DenseBlock, DiagonalBlock, KroneckerBlock
+from fedcert.laws.block_protocol import Block
+from fedcert.laws.blocks import DenseBlock, DiagonalBlock, KroneckerBlock
 from fedcert.laws.covariance import Covariance
 from fedcert.laws.dense import DenseGaussian, parameter_places, require_dense
 from fedcert.laws.dependent_affine import DependentAffine, root_of_squares
