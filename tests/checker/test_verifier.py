@@ -22,9 +22,10 @@ from fedcert.numerics.box import Box
 from fedcert.verify import AnyOf
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
-from fedcert_check.balls import PRECISION, Interval, exact
+from fedcert_check.balls import PRECISION, ZERO, Interval, exact
+from fedcert_check.rectifier import Rectifier
 from fedcert_check.verifier import proven as proven_of
-from fedcert_check.verifier import relax, unflatten
+from fedcert_check.verifier import unflatten
 
 VERIFIERS = [IntervalVerifier(), MergedIntervalVerifier(), LinearVerifier()]
 STRADDLING = {"seed": 0, "widths": (4, 4, 3), "weight_radius": 3.0, "input_radius": 3.0}
@@ -121,11 +122,12 @@ def test_ties_between_the_two_lines_below_a_relu_are_tried_both_ways() -> None:
     with ctx.workprec(PRECISION):
         low, high = exact(np.array([-1.0])), exact(np.array([1.0 + 2.0**-40]))
         bounds = Interval(low, high)
-        assert [float(relax(bounds, rising)[0][0]) for rising in (False, True)] == [0.0, 1.0]
+        lines = [Rectifier(ZERO).lines(bounds, rising) for rising in (False, True)]
+        assert [float(own.slope_below[0]) for own in lines] == [0.0, 1.0]
     assert proven(mlp(1, 1, 1), wide, Properties(region, vector(1.0)[None, None], vector(0.0)[None]))
 
 
-def test_layers_in_another_order_are_bounded_by_intervals() -> None:
+def test_layers_in_another_order_are_bounded_too() -> None:
     net = Network((Linear(1, 1), Linear(1, 1), ReLU()))
     region = Box(vector(1.0)[None], vector(2.0)[None])
     box = Box.point(vector(1.0, 0.0, 2.0, 0.0))
@@ -148,3 +150,33 @@ def test_a_leaky_relu_is_bounded_in_closed_form(slope: float) -> None:
     # −max(a, s a) + d ≥ 0 needs the line above: greatest at 2
     for d, holds in ((2.0, True), (math.nextafter(2.0, 0.0), False)):
         assert proven(net, box, Properties(region, vector(-1.0)[None, None], vector(d)[None])) == holds
+
+
+def test_weights_between_bounds_meet_activations_of_either_sign() -> None:
+    """w max(a, a/2) for w in [0, 1] and a in [−1, 1]: the least is −½, at w = 1 and not at the least w."""
+    net = Network((Linear(1, 1), LeakyReLU(0.5), Linear(1, 1)))
+    box = Box(vector(1.0, 0.0, 0.0, 0.0), vector(1.0, 0.0, 1.0, 0.0))
+    for low, high in ((-1.0, -1.0), (-1.0, 1.0)):
+        region = Box(vector(low)[None], vector(high)[None])
+        for d, holds in ((0.5, True), (math.nextafter(0.5, 0.0), False)):
+            asked = Properties(region, vector(1.0)[None, None], vector(d)[None])
+            assert proven(net, box, asked) == holds
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(SPECIFICATIONS, st.sampled_from([0.1, 0.5, 1.0]))
+def test_no_leaky_network_of_the_box_refutes_a_proof(specification: dict, slope: float) -> None:
+    """d is set below what corners of the box have at some inputs, by far more than floating point loses."""
+    problem = make_problem(**specification)
+    net = Network(tuple(LeakyReLU(slope) if layer == ReLU() else layer for layer in problem.network.layers))
+    box, asked = problem.boxes[0], problem.properties
+    generator = problem.generator
+    for p in range(len(asked)):
+        d = asked.d.clone()
+        for _ in range(8):
+            theta = torch.where(torch.rand(box.lower.shape, generator=generator) < 0.5, box.lower, box.upper)
+            x = random_points(asked.regions[p], 1, generator)[0]
+            values = asked.C[p] @ net(theta, x[None])[0]
+            d[p] = torch.minimum(d[p], -values - 1e-6 * (1 + values.abs()))
+        assert not proven(net, box, offset(problem, d), p)

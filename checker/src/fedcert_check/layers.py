@@ -133,6 +133,11 @@ class Network:
         return all(isinstance(layer, Linear) == (k % 2 == 0) for k, layer in enumerate(self.layers))
 
     @property
+    def rectified(self) -> bool:
+        """Whether no layer but the first has negative inputs: each follows a ReLU that does not leak."""
+        return self.alternating and not self.leaky
+
+    @property
     def leaky(self) -> bool:
         """Whether some ReLU is leaky."""
         return any(isinstance(layer, LeakyReLU) for layer in self.layers)

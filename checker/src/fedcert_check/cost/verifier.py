@@ -10,24 +10,23 @@ SIGNED_OPERATIONS, RECTIFIED_OPERATIONS = (
     9,
 )  # on a weight, for inputs of both signs and for those of a ReLU
 INPUT_OPERATIONS, HIDDEN_OPERATIONS = 26, 20  # on a coefficient of a row, at the input and at a hidden layer
+SETTLING_OPERATIONS = 18  # on one between two ends, where activations have both signs
 LIVE_ARRAYS = 8  # of coefficients at a time
 PASSES = 2  # with either line below a ReLU
 
 
 def proving_seconds(document: Document) -> float:
     """Intervals, and lines below the ReLUs twice."""
-    sizes, constraints = document.network.widths, document.properties.C.shape[1]
-    alternating = document.network.alternating
+    network, constraints = document.network, document.properties.C.shape[1]
+    sizes, signed = network.widths, not network.rectified
     weights = [a * b for a, b in pairwise(sizes)]
-    rectified = alternating and not document.network.leaky
-    touched = sum(weights) * (RECTIFIED_OPERATIONS if rectified else SIGNED_OPERATIONS)
+    touched = sum(weights) * (SIGNED_OPERATIONS if signed else RECTIFIED_OPERATIONS)
     touched += SIGNED_OPERATIONS * weights[0]
-    seconds = touched * ELEMENT_SECONDS + len(weights) * STEP_SECONDS + _carried(sizes, 0, constraints)
-    if alternating:
-        hidden = sum(_carried(sizes[: depth + 2], depth, 2 * sizes[depth + 1]) for depth in _deep(sizes))
-        last = _carried(sizes, len(sizes) - 2, constraints)
-        seconds += PASSES * (touched * ELEMENT_SECONDS + hidden + last)
-    return seconds
+    seconds = touched * ELEMENT_SECONDS + len(weights) * STEP_SECONDS
+    seconds += _carried(sizes, 0, constraints, signed)
+    hidden = sum(_carried(sizes[: depth + 2], depth, 2 * sizes[depth + 1], signed) for depth in _deep(sizes))
+    last = _carried(sizes, len(sizes) - 2, constraints, signed)
+    return seconds + PASSES * (touched * ELEMENT_SECONDS + hidden + last)
 
 
 def proving_bytes(document: Document) -> float:
@@ -43,12 +42,14 @@ def _deep(sizes: tuple[int, ...]) -> range:
     return range(1, len(sizes) - 2)
 
 
-def _carried(sizes: tuple[int, ...], depth: int, rows: int) -> float:
+def _carried(sizes: tuple[int, ...], depth: int, rows: int, signed: bool) -> float:
     """Seconds of carrying rows back from the outputs of one linear layer to the input."""
     seconds = 0.0
     for place in range(depth + 1):
         before, after = sizes[place], sizes[place + 1]
         products, operations = (4, INPUT_OPERATIONS) if place == 0 else (2, HIDDEN_OPERATIONS)
+        if signed and place > 0:
+            products, operations = 4, HIDDEN_OPERATIONS + SETTLING_OPERATIONS
         seconds += STEP_SECONDS + products * rows * before * after * PRODUCT_SECONDS
         seconds += (operations * rows * before + 6 * rows * after + 8 * before * after) * ELEMENT_SECONDS
     return seconds
