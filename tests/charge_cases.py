@@ -30,16 +30,16 @@ from fedcert.families.projected.spread import rounded_centre
 from fedcert.laws import DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.diagonal_affine import DiagonalAffine
-from fedcert.model.layers import Lines
+from fedcert.model.layers import AvgPool2d, Conv2d, Lines, MaxPool2d, Sigmoid, Tanh
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
-from fedcert.numerics.backward import LooseBound
+from fedcert.numerics.backward import LinearBound, LooseBound
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail_lower, tail_upper
 from fedcert.numerics.interval import Bounds
 from fedcert.numerics.rectified import log_moment, second_moment
-from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down
+from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down, tanh_down
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule, TrimmedMean
 from fedcert.verify.interval import IntervalVerifier
@@ -173,6 +173,78 @@ def coefficients() -> bool:
 
 def constants() -> bool:
     return constrained(vector(0.0, 0.0, 0.0, 1.0, 1.0, 1.0))
+
+
+def kernel_that_cancels() -> bool:
+    """A convolution of three channels whose output is −1, in every order of its terms, with d = ½."""
+    network = Network((Conv2d((3, 1, 1), 1, (1, 1)),))
+    properties = Properties(Box.point(full(1.0, 1, 3)), full(1.0, 1, 1, 1), full(0.5, 1, 1))
+    theta = torch.cat([CANCELLING, full(0.0, 6, 1)], -1)
+    found = IntervalVerifier().margins(network, Box.point(theta), properties)
+    return all(below(low, arb("-0.5")) for low in found.flatten().tolist())
+
+
+def filters_that_cancel() -> bool:
+    """Three filters of weight 1 at one pixel of value 1: their constraints cancel in its coefficient."""
+    network = Network((Conv2d((1, 1, 1), 3, (1, 1)),))
+    properties = Properties(Box.point(full(1.0, 6, 1)), CANCELLING.unsqueeze(1), full(0.5, 6, 1))
+    theta = vector(1.0, 1.0, 1.0, 0.0, 0.0, 0.0).unsqueeze(0)
+    found = LinearVerifier().margins(network, Box.point(theta), properties)
+    return all(below(low, arb("-0.5")) for low in found.flatten().tolist())
+
+
+def overlapping_means() -> bool:
+    """Three windows see a pixel of value 3 between zeros, with coefficients that add up to −1."""
+    x, rows = Bounds(full(3.0, 1, 1), full(3.0, 1, 1)), CANCELLING.view(6, 1, 1, 3)
+    bound = AvgPool2d((1, 1, 1), (1, 3), (1, 1), (0, 2)).backward((), x, LinearBound.of(rows))
+    return all(below(low, arb(-1)) for low in bound.least(x).flatten().tolist())
+
+
+def overlapping_maxima() -> bool:
+    """Three windows of which the same pixel is the greatest."""
+    pool, pixel = MaxPool2d((1, 1, 5), (1, 3), (1, 1)), torch.full((6, 1, 3), 2)
+    low, high = (end[..., 2].flatten() for end in pool._onto_pixels(CANCELLING.view(6, 1, 1, 3), pixel))
+    return bool(((low <= -1) & (high >= -1)).all())
+
+
+def mean_of_an_interval() -> bool:
+    """Pixels that add up to −1, in every order."""
+    found = AvgPool2d((1, 1, 3), (1, 3), (1, 1)).interval((), Bounds(CANCELLING, CANCELLING))
+    with precision(EXACT):
+        return all(below(low, arb(-1) / 3) for low in found.lower.flatten().tolist())
+
+
+def tangents() -> bool:
+    x = random(400)
+    with precision(200):
+        return all(
+            below(low, arb(v).tanh()) for v, low in zip(x.tolist(), tanh_down(x).tolist(), strict=True)
+        )
+
+
+def lines_around_tanh() -> bool:
+    """Lines at both ends and at points between them, of random bounds."""
+    low, high = random(2, 400).sort(dim=0).values
+    lines = Tanh().lines(Bounds(low, high))
+    parts = (lines.below.slope, lines.below.height, lines.above.slope, lines.above.height, low, high)
+    with precision(200):
+        for s, t, u, v, a, b in zip(*map(balls, parts), strict=True):
+            for k in range(65):
+                x = a + (b - a) * k / 64
+                if not s * x + t <= x.tanh() <= u * x + v:
+                    return False
+    return True
+
+
+def logistic_values() -> bool:
+    x = random(400)
+    found = Sigmoid().interval((), Bounds(x, x))
+    with precision(200):
+        truths = [(1 + (arb(v) / 2).tanh()) / 2 for v in x.tolist()]
+        return all(
+            below(low, truth) and above(high, truth)
+            for truth, low, high in zip(truths, *(end.tolist() for end in found), strict=True)
+        )
 
 
 def underflowing_slope() -> bool:

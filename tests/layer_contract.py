@@ -191,12 +191,14 @@ def check_points(layer: Layer, generator: torch.Generator) -> None:
 
 def check_module(layer: Layer, module: nn.Module, generator: torch.Generator) -> None:
     """A torch module is read as the layer that computes the same."""
-    module = module.double()
-    assert layer_of_module(module, None) == layer
+    module, shape = module.double(), getattr(layer, "image", None)
+    assert layer_of_module(module, shape) == layer
     parameters = [own.detach() for own in module.parameters()]
     assert [tuple(own.shape) for own in parameters] == list(layer.shapes)
     x = 2 * normal(generator, 7, width(layer))
-    torch.testing.assert_close(layer(parameters, x), module(x).detach())
+    expected = module(x if shape is None else x.unflatten(-1, shape)).detach()
+    assert layer.output_shape((width(layer),)) == tuple(expected.shape[1:])
+    torch.testing.assert_close(layer(parameters, x), expected.flatten(1))
 
 
 def width(layer: Layer) -> int:

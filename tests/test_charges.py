@@ -30,7 +30,7 @@ from torch import Tensor
 from fedcert.families.projected import centre, chain, inversion, relaxation, spread, tails
 from fedcert.laws import covariance
 from fedcert.laws import diagonal_affine as affine
-from fedcert.model.layers import activation
+from fedcert.model.layers import activation, sigmoid, tanh
 from fedcert.numerics import backward, enclosure
 from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
@@ -83,6 +83,20 @@ def nothing_lost(roundings: int) -> float:
     return 0.0
 
 
+def steep_tangents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines above tanh are not moved by what their slope differs from the tangent's."""
+    uncharged(monkeypatch, "tanh_down")
+    for name in ("down", "up"):
+        monkeypatch.setattr(tanh, name, unmoved)
+
+
+def inward_logistic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither tanh nor the sum with ½ is rounded outward."""
+    uncharged(monkeypatch, "tanh_down")
+    for name in ("down", "up"):
+        monkeypatch.setattr(sigmoid, name, unmoved)
+
+
 def nothing_outward(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither products nor sums of enclosures are rounded outward."""
     uncharged(monkeypatch, "sum_down")
@@ -128,6 +142,16 @@ CHARGES = [
     Charge("rules.TrimmedMean._mean", without("_mean"), cases.trimmed_mean),
     Charge("numerics.interval.affine", without("affine"), cases.interval),
     Charge("layers.linear._least_product: coefficients", without("_least_product"), cases.coefficients),
+    Charge("layers.Conv2d.interval", without("affine"), cases.kernel_that_cancels),
+    Charge(
+        "layers.Conv2d._least_product: coefficients", without("_least_product"), cases.filters_that_cancel
+    ),
+    Charge("layers.AvgPool2d.interval", without("sum_down"), cases.mean_of_an_interval),
+    Charge("layers.AvgPool2d.backward: coefficients", without("backward"), cases.overlapping_means),
+    Charge("layers.MaxPool2d._onto_pixels", without("_onto_pixels"), cases.overlapping_maxima),
+    Charge("numerics.tanh_down: 16 u", without("tanh_down"), cases.tangents),
+    Charge("layers.tanh.line_above", steep_tangents, cases.lines_around_tanh),
+    Charge("layers.Sigmoid.interval", inward_logistic, cases.logistic_values),
     Charge("numerics.backward.least: constants", without("least"), cases.constants),
     Charge("numerics.backward.settled: above", changed(backward, "above", as_it_is), cases.lost_by_settling),
     Charge("numerics.backward.settled: down", changed(backward, "down", unmoved), cases.settled_constant),

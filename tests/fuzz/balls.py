@@ -39,6 +39,13 @@ def exactly(x: arb) -> arb:
     return x
 
 
+def sharply(x: arb) -> arb:
+    """The number, if all that is not known of it is far below any float: quotients and functions included."""
+    if not x.rad() < arb(2) ** -5000:
+        raise ArithmeticError("more bits are needed for a sharp answer")
+    return x
+
+
 def accurate(value: Callable[[], arb], digits: int = 30) -> arb:
     """The value with so many digits at least, computed with ever more bits."""
     bits = 128

@@ -62,7 +62,7 @@ def test_a_description_is_read_as_the_network(network: Network) -> None:
 @pytest.mark.parametrize(
     ("layers", "error"),
     [
-        ([{"type": "tanh"}], UnsupportedLayer),
+        ([{"type": "gelu"}], UnsupportedLayer),
         ([{"type": "linear", "inputs": 0, "outputs": 3}], ShapeMismatch),
         (
             [{"type": "linear", "inputs": 2, "outputs": 3}, {"type": "linear", "inputs": 2, "outputs": 3}],

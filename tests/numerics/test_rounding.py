@@ -85,6 +85,7 @@ LIBRARY = {
     "log": (torch.log, lambda x: x.log(), (1e-300, 1e300)),
     "log1p": (torch.log1p, lambda x: x.log1p(), (-1 + 1e-12, 10.0)),
     "erfc": (torch.erfc, lambda x: x.erfc(), (0.0, 26.0)),
+    "tanh": (torch.tanh, lambda x: x.tanh(), (-30.0, 30.0)),
 }
 
 

@@ -1,5 +1,6 @@
 """Confidence bounds: draw networks from the deployed pipeline, judge each, count, take exact limits."""
 
+import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -155,7 +156,6 @@ def _judge(problem: Problem, drawn: Drawn, properties: Properties, elements: int
 
 def _batch(problem: Problem, elements: int) -> int:
     """How many networks are drawn at a time: their rows of coefficients and their parameters bound memory."""
-    layers = problem.network.layers
-    widest = max([problem.network.inputs, *(layer.shapes[0][0] for layer in layers if layer.shapes)])
+    widest = max(math.prod(shape) for shape in problem.network.value_shapes)
     rows = problem.properties.d.numel() * widest
     return max(1, elements // max(rows, problem.network.parameters))

@@ -12,14 +12,15 @@ def from_torch(
 ) -> Network:
     """The network that a torch module computes.
 
-    The module's forward must be a chain: nn.Linear, activations and what `register_layer` adds, one after the
-    other, in nested nn.Sequential or in a forward of one's own, which is traced. In eval mode Dropout and
-    Identity are nothing, and BatchNorm1d is folded into the linear layer before it. Without batch
+    The module's forward must be a chain: nn.Linear, nn.Conv2d, pooling, activations and what `register_layer`
+    adds, one after the other, in nested nn.Sequential or in a forward of one's own, which is traced. In eval
+    mode Dropout and Identity are nothing, and a batch normalisation is folded into the linear layer or the
+    convolution before it. Flatten is nothing, since values are flat vectors anyway. Without batch
     normalisation and with biases, θ is `parameters_to_vector`'s. Everything else is refused by its name.
 
     Args:
         module: the torch module.
-        shape: of one input, without the batch; layers that act on images need it.
+        shape: of one input, without the batch: channels, height and width, which layers on images need.
         chain: the steps of the forward, where it cannot be traced: names of submodules, and modules without
             parameters, such as ["fc1", nn.ReLU(), "fc2"].
 

@@ -36,7 +36,7 @@ class Network:
             require_registered(layer)
         if all(layer.inputs is None for layer in self.layers):
             raise ShapeMismatch("a network needs at least one layer with a number of inputs, such as Linear")
-        shapes = self._shapes()
+        shapes = self.value_shapes
         for place, (layer, shape) in enumerate(zip(self.layers, shapes, strict=False)):
             if layer.inputs not in (None, math.prod(shape)):
                 raise ShapeMismatch(f"{self.layers[place - 1]} is followed by {layer}: widths differ")
@@ -49,10 +49,15 @@ class Network:
     @property
     def outputs(self) -> int:
         """K, the number of outputs."""
-        return math.prod(self._shapes()[-1])
+        return math.prod(self.value_shapes[-1])
 
-    def _shapes(self) -> list[tuple[int, ...]]:
-        """The shapes of the input and of every layer's output."""
+    @property
+    def value_shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the input and of every layer's output: (length,), or that of an image.
+
+        >>> mlp(4, 3, 2).value_shapes
+        [(4,), (3,), (3,), (2,)]
+        """
         shapes: list[tuple[int, ...]] = [(self.inputs,)]
         for layer in self.layers:
             shapes.append(layer.output_shape(shapes[-1]))

@@ -17,7 +17,7 @@ from fedcert.errors import ShapeMismatch
 UNIT_ROUNDOFF = 2.0**-53
 SMALLEST_NORMAL = 2.0**-1022
 LIBRARY_ULPS = 16
-"""Relative error, in units of u, charged for one call of exp, log, log1p or erfc.
+"""Relative error, in units of u, charged for one call of exp, log, log1p, erfc or tanh.
 
 The libraries behind torch document at most 1.5 (SLEEF), 1 (MKL's high-accuracy mode) and 5 (CUDA,
 glibc) units in the last place, each worth at most 2u; the tests compare them with ball arithmetic.
@@ -113,3 +113,14 @@ def log_up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """An upper bound of log(x) for x > 0."""
     y = torch.log(x)
     return up(y + rounding_error(LIBRARY_ULPS, y.abs()))
+
+
+def tanh_down(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """A lower bound of tanh(x), never below −1."""
+    y = torch.tanh(x)
+    return (y - rounding_error(LIBRARY_ULPS, y.abs())).clamp(min=-1.0)
+
+
+def tanh_up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """An upper bound of tanh(x), never above 1."""
+    return -tanh_down(-x)

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers import Layer
+from fedcert.model.layers import Activation, Layer
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.backward import LinearBound
@@ -23,6 +23,8 @@ from fedcert.numerics.box import Box
 from fedcert.numerics.interval import Bounds
 from fedcert.numerics.rounding import down
 from fedcert.verify.interval import layer_parameters, proven, region_bounds
+
+MAX_HELD_ELEMENTS = 2**22  # coefficients of rows that are carried back at a time
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,27 @@ def _steps(network: Network, boxes: Box, properties: Properties) -> list[_Step]:
     """The layers with bounds of their inputs, first to last.
 
     Bounds are intervals. Where lines depend on them, in front of a nonlinear layer, they are the tighter of
-    interval and backward; after a single layer, intervals are as good.
+    interval and backward; after a single layer, or an activation, intervals are as good.
     """
     x = region_bounds(network, properties.regions)
     steps: list[_Step] = []
     for layer, parameters in zip(network.layers, layer_parameters(network, boxes), strict=True):
         if steps:
             x = steps[-1].layer.interval(steps[-1].parameters, x)
-        if layer.nonlinear and len(steps) > 1:
+        if layer.nonlinear and len(steps) > 1 and not isinstance(steps[-1].layer, Activation):
             unit = torch.eye(x.lower.shape[-1], dtype=torch.float64, device=x.lower.device)
             rows = torch.cat([unit, -unit]).expand(len(boxes), properties.C.shape[-3], -1, -1)
-            lower, minus_upper = _backward(rows, steps).chunk(2, dim=-1)
+            lower, minus_upper = _in_pieces(rows, steps).chunk(2, dim=-1)
             x = Bounds(torch.fmax(x.lower, lower), torch.fmin(x.upper, -minus_upper))
         steps.append(_Step(layer, parameters, x))
     return steps
+
+
+def _in_pieces(rows: Float64[Tensor, "B P R m"], steps: Sequence[_Step]) -> Float64[Tensor, "B P R"]:
+    """The same as `_backward`, some rows at a time: images have thousands of neurons."""
+    widest = max(rows.shape[-1], *(step.inputs.lower.shape[-1] for step in steps))
+    size = max(1, MAX_HELD_ELEMENTS // (rows.shape[0] * rows.shape[1] * widest))
+    return torch.cat([_backward(part, steps) for part in rows.split(size, -2)], -1)
 
 
 def _backward(rows: Float64[Tensor, "B P R m"], steps: Sequence[_Step]) -> Float64[Tensor, "B P R"]:

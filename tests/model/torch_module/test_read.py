@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils import parameters_to_vector
 
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
@@ -19,7 +20,7 @@ def trained(module: nn.Module, seed: int = 0) -> nn.Module:
     for own in module.parameters():
         own.data = torch.randn(own.shape, generator=generator, dtype=torch.float64)
     for own in module.modules():
-        if isinstance(own, nn.BatchNorm1d) and own.running_var is not None:
+        if isinstance(own, nn.BatchNorm1d | nn.BatchNorm2d) and own.running_var is not None:
             own.running_var.copy_(torch.rand(own.num_features, generator=generator) + 0.1)
             own.running_mean.copy_(torch.randn(own.num_features, generator=generator))
     return module
@@ -42,6 +43,69 @@ MODULES = {
     "norm first": lambda: nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)),
     "norm after": lambda: nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.BatchNorm1d(3), nn.Linear(3, 2)),
 }
+
+
+IMAGES = {
+    "digits": lambda: nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 2, stride=2), nn.ReLU(),
+        nn.Flatten(), nn.Linear(24, 3),
+    ),
+    "means": lambda: nn.Sequential(
+        nn.Conv2d(1, 4, 3, bias=False), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(36, 3)
+    ),
+    "no flatten": lambda: nn.Sequential(nn.Conv2d(1, 2, 3), nn.Sigmoid(), nn.AdaptiveAvgPool2d(1)),
+    "norm": lambda: nn.Sequential(
+        nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 1, 1)
+    ),
+    "grouped norm": lambda: nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.Conv2d(4, 4, 3, groups=2), nn.BatchNorm2d(4)
+    ),
+    "norm first": lambda: nn.Sequential(
+        nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, affine=False)
+    ),
+    "norm after": lambda: nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.BatchNorm2d(2), nn.MaxPool2d(2)),
+    "norm of rows": lambda: nn.Sequential(
+        nn.Conv2d(1, 2, 3, stride=3), nn.Flatten(), nn.BatchNorm1d(8), nn.Linear(8, 2)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_network_and_weights_compute_what_a_module_on_images_does(name: str) -> None:
+    module = trained(IMAGES[name]())
+    reading = read_module(module, (1, 8, 8))
+    x = torch.randn(5, 64, dtype=torch.float64)
+    found, expected = reading.network(reading.theta, x), module(x.view(5, 1, 8, 8)).detach()
+    torch.testing.assert_close(found, expected.flatten(1))
+
+
+def test_a_norm_of_channels_is_folded_or_a_layer_of_its_own() -> None:
+    layers = {
+        name: [own.name for own in from_torch(trained(IMAGES[name]()), (1, 8, 8)).layers] for name in IMAGES
+    }
+    assert layers["norm"] == ["conv2d", "relu", "conv2d"]
+    assert layers["norm first"] == ["conv2d", "conv2d"]
+    assert layers["norm after"] == ["conv2d", "relu", "conv2d", "max-pool2d"]
+    assert layers["norm of rows"] == ["conv2d", "linear", "linear"]
+    with pytest.raises(ShapeMismatch, match="batch normalisation of 3"):
+        from_torch(nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(3)).eval(), (1, 2, 2))
+
+
+class Functional(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.out = nn.Conv2d(1, 2, 3), nn.Linear(2 * 3 * 3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = functional.max_pool2d(torch.tanh(self.conv(x)), 2)
+        x = functional.avg_pool2d(x, 1, stride=1).sigmoid()
+        return self.out(functional.adaptive_avg_pool2d(x, 3).view(x.size(0), -1))
+
+
+def test_functions_on_images_are_read() -> None:
+    layers = from_torch(Functional(), (1, 8, 8)).layers
+    names = ["conv2d", "tanh", "max-pool2d", "avg-pool2d", "sigmoid", "avg-pool2d", "linear"]
+    assert [own.name for own in layers] == names
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -71,7 +135,7 @@ def test_a_norm_without_a_linear_layer_before_it_is_a_layer_of_its_own() -> None
         (nn.Sequential(nn.Linear(2, 2), nn.Dropout()), r"layer 1 .*Dropout.*call \.eval\(\)"),
         (nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)), r"layer 1 .*BatchNorm1d.*call \.eval\(\)"),
         (nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, track_running_stats=False)).eval(), "each batch"),
-        (nn.Sequential(nn.Linear(2, 2), nn.BatchNorm2d(2)).eval(), "supported are .*BatchNorm1d"),
+        (nn.Sequential(nn.Linear(2, 2), nn.BatchNorm2d(2)).eval(), "channels, height and width"),
         (nn.Sequential(nn.Flatten(0), nn.Linear(2, 2)), "all axes but the first"),
         (nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.GELU())), r"layer 0\.1 is a torch\..*GELU"),
         (nn.Conv1d(1, 1, 1), "Conv1d"),
@@ -84,7 +148,7 @@ def test_what_is_not_supported_is_named_with_what_is(module: nn.Module, words: s
 
 
 def test_widths_that_do_not_fit_a_norm_are_refused() -> None:
-    with pytest.raises(ShapeMismatch, match="BatchNorm1d of 3"):
+    with pytest.raises(ShapeMismatch, match="batch normalisation of 3"):
         from_torch(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(3)).eval())
 
 

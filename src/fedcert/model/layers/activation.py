@@ -166,7 +166,7 @@ def through_lines(lines: Lines, x: Bounds, bound: LinearBound) -> LinearBound:
 
 def monotone_points(
     function: Callable[[Tensor], Tensor], centre: Float[Tensor, "*shape"], radius: Float[Tensor, "*shape"]
-) -> tuple[Float[Tensor, "*shape"], Float[Tensor, "*shape"]]:
+) -> tuple[Float[Tensor, "*image"], Float[Tensor, "*image"]]:
     """Centre and radius of f(centre ± radius) for an f that does not decrease, rounding apart.
 
     Args:

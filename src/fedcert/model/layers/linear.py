@@ -83,10 +83,7 @@ class Linear:
         weight, bias = parameters
         rows = bound.coefficients
         positive, negative = rows.clamp(min=0.0), rows.clamp(max=0.0)
-        constant = bound.constant + _times(positive, bias.lower) + _times(negative, bias.upper)
-        largest_bias = torch.maximum(bias.lower.abs(), bias.upper.abs())
-        magnitude = bound.magnitude + _times(rows.abs(), largest_bias)
-        roundings = bound.roundings + self.outputs + 3
+        constant, magnitude, roundings = shifted(bound, bias)
         lower = _least_product(positive, negative, weight)
         if (x.lower >= 0).all():
             return LinearBound(lower, constant, magnitude, roundings)
@@ -128,6 +125,22 @@ class Linear:
         if shape is not None and len(shape) != 1:
             raise UnsupportedLayer(f"a Linear layer on inputs of shape {shape} needs a Flatten before it")
         return cls(module.in_features, module.out_features)
+
+
+def shifted(
+    bound: LinearBound, bias: Bounds
+) -> tuple[Float64[Tensor, "B P R"], Float64[Tensor, "B P R"], int]:
+    """Constant, magnitude and roundings of a bound A (y + b) that is rewritten for y: A⁺b̲ + A⁻b̄ is added.
+
+    Args:
+        bound: linear in y + b.
+        bias: bounds of b, of shape (B, m).
+    """
+    rows = bound.coefficients
+    positive, negative = rows.clamp(min=0.0), rows.clamp(max=0.0)
+    constant = bound.constant + _times(positive, bias.lower) + _times(negative, bias.upper)
+    largest = torch.maximum(bias.lower.abs(), bias.upper.abs())
+    return constant, bound.magnitude + _times(rows.abs(), largest), bound.roundings + rows.shape[-1] + 3
 
 
 def _times(rows: Float64[Tensor, "B P R m"], vector: Float64[Tensor, "B m"]) -> Float64[Tensor, "B P R"]:

@@ -48,7 +48,7 @@ def registered_layers() -> tuple[type, ...]:
     """All classes of layers that are known.
 
     >>> sorted(layer.name for layer in registered_layers() if layer.__module__.startswith("fedcert."))
-    ['leaky-relu', 'linear', 'relu']
+    ['avg-pool2d', 'conv2d', 'leaky-relu', 'linear', 'max-pool2d', 'relu', 'sigmoid', 'tanh']
     """
     return tuple(_BY_NAME.values())
 
@@ -83,7 +83,7 @@ def read_layer(description: Mapping[str, Any]) -> Layer:
 def descends_from_layer(module: type[nn.Module]) -> bool:
     """Whether a class of torch modules is one that is read as a layer, or a subclass, which is refused.
 
-    >>> descends_from_layer(nn.Linear), descends_from_layer(nn.Tanh)
+    >>> descends_from_layer(nn.Linear), descends_from_layer(nn.GELU)
     (True, False)
     """
     return issubclass(module, tuple(_BY_MODULE))

@@ -1,9 +1,10 @@
-"""Batch normalisation with fixed statistics: a scale and a shift of every neuron.
+"""Batch normalisation with fixed statistics: a scale and a shift of every neuron or channel.
 
-In evaluation mode nn.BatchNorm1d maps y to s∘y + t with s = γ/√(v + ε) and t = β − m∘s. After a layer W x + b
-it is that layer with the parameters diag(s) W and s∘b + t. Numbers s and t that are fixed keep independent
-parameters independent: their deviations are multiplied by |s|, and a random β adds its variance to the bias.
-A random γ would make the rows of a layer dependent, so it is refused.
+In evaluation mode nn.BatchNorm1d and nn.BatchNorm2d map y to s∘y + t with s = γ/√(v + ε) and t = β − m∘s, for
+each neuron or for each channel of an image. After a layer W x + b, or a convolution, in which a row of W and
+an entry of b belong to each channel, it is that layer with the parameters diag(s) W and s∘b + t. Numbers s
+and t that are fixed keep independent parameters independent: their deviations are multiplied by |s|, and a
+random β adds its variance to the bias. A random γ would make the rows of a layer dependent, so it is refused.
 """
 
 from collections.abc import Callable
@@ -23,11 +24,11 @@ Lookup = Callable[[str], Moments]
 
 @dataclass(frozen=True)
 class BatchNorm:
-    """One nn.BatchNorm1d in evaluation mode.
+    """One nn.BatchNorm1d or nn.BatchNorm2d in evaluation mode.
 
     Attributes:
         name: of the module.
-        width: the number of neurons.
+        width: the number of neurons or channels.
         epsilon: ε.
         affine: whether it has γ and β; without them they are 1 and 0.
     """
@@ -38,7 +39,7 @@ class BatchNorm:
     affine: bool
 
     @classmethod
-    def from_module(cls, name: str, module: nn.BatchNorm1d) -> "BatchNorm":
+    def from_module(cls, name: str, module: nn.BatchNorm1d | nn.BatchNorm2d) -> "BatchNorm":
         """Read a module that normalises by its running statistics.
 
         Args:
@@ -65,14 +66,15 @@ class BatchNorm:
         """The parameters of the layer before it, with scale and shift.
 
         Args:
-            weight: W, of shape (width, inputs).
+            weight: W, of shape (width, inputs) or, of a convolution, (width, channels, height, width).
             bias: b.
             lookup: the module's parameters and statistics.
         """
         scale, shift, spread = self._scale_and_shift(lookup)
         size = scale.abs()
+        rows = (-1, *[1] * (weight[0].dim() - 1))
         return (
-            (scale.unsqueeze(-1) * weight[0], size.unsqueeze(-1) * weight[1]),
+            (scale.view(rows) * weight[0], size.view(rows) * weight[1]),
             (scale * bias[0] + shift, torch.hypot(size * bias[1], spread)),
         )
 

@@ -9,6 +9,8 @@ from torch.nn import functional
 
 from fedcert.errors import UnsupportedLayer
 
+SUPPORTED = "relu, leaky_relu, tanh, sigmoid, avg_pool2d, max_pool2d, dropout and flatten"
+
 
 class Rows(nn.Module):
     """Marks `x.view(-1, n)`: inputs as rows of n numbers.
@@ -34,6 +36,42 @@ def _leaky_relu(x: Any, negative_slope: float = 0.01, inplace: bool = False) -> 
     return nn.LeakyReLU(negative_slope, inplace)
 
 
+def _tanh(x: Any) -> nn.Module:
+    return nn.Tanh()
+
+
+def _sigmoid(x: Any) -> nn.Module:
+    return nn.Sigmoid()
+
+
+def _avg_pool2d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> nn.Module:
+    return nn.AvgPool2d(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _adaptive_avg_pool2d(x: Any, output_size: Any) -> nn.Module:
+    return nn.AdaptiveAvgPool2d(output_size)
+
+
+def _max_pool2d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> nn.Module:
+    return nn.MaxPool2d(kernel_size, stride, padding, dilation, return_indices, ceil_mode)
+
+
 def _dropout(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> nn.Module:
     return nn.Dropout(p, inplace).train(training)
 
@@ -56,6 +94,15 @@ _FUNCTIONS: dict[Any, Callable[..., nn.Module]] = {
     torch.relu: _relu,
     "relu": _relu,
     functional.leaky_relu: _leaky_relu,
+    functional.tanh: _tanh,
+    torch.tanh: _tanh,
+    "tanh": _tanh,
+    functional.sigmoid: _sigmoid,
+    torch.sigmoid: _sigmoid,
+    "sigmoid": _sigmoid,
+    functional.avg_pool2d: _avg_pool2d,
+    functional.adaptive_avg_pool2d: _adaptive_avg_pool2d,
+    functional.max_pool2d: _max_pool2d,
     functional.dropout: _dropout,
     torch.flatten: _flatten,
     "flatten": _flatten,
@@ -77,9 +124,7 @@ def module_of(target: Any, arguments: tuple[Any, ...], options: dict[str, Any]) 
         ReLU()
     """
     if target not in _FUNCTIONS:
-        raise UnsupportedLayer(
-            f"a call of {name_of(target)}: supported are the functions relu, leaky_relu, dropout and flatten"
-        )
+        raise UnsupportedLayer(f"a call of {name_of(target)}: supported are the functions {SUPPORTED}")
     try:
         return _FUNCTIONS[target](*arguments, **options)
     except TypeError as error:

@@ -34,6 +34,8 @@ def check_against_module(
     x = torch.randn(PROBES, reading.network.inputs, generator=generator, dtype=torch.float64)
     expected = reading.network(reading.vectors(values, {})[0], x)
     found = _outputs(module, values, x if shape is None else x.reshape(PROBES, *shape), chain is not None)
+    if found.shape[1:] == reading.network.value_shapes[-1]:
+        found = found.flatten(1)
     if found.shape != expected.shape:
         raise UnsupportedLayer(
             f"{qualified(type(module))} gives outputs of shape {tuple(found.shape)} where"

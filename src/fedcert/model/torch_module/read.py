@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
-from fedcert.model.layers import Layer, Linear
+from fedcert.model.layers import Conv2d, Layer, Linear
+from fedcert.model.layers.conv2d import image_shape
 from fedcert.model.layers.registry import layer_of_module, qualified
 from fedcert.model.network import Network
 from fedcert.model.torch_module.batch_norm import BatchNorm
@@ -17,7 +18,14 @@ from fedcert.model.torch_module.reading import Entry, Reading, Source
 from fedcert.model.torch_module.trace import Chain, Step, steps_of
 
 NOTHING_IN_EVAL = (nn.Dropout, nn.AlphaDropout, nn.Identity)
-ALSO = "BatchNorm1d, Dropout, Identity and Flatten in eval mode, nested nn.Sequential, and chains of these"
+NORMALISED: dict[type[nn.Module], type[Linear] | type[Conv2d]] = {
+    nn.BatchNorm1d: Linear,
+    nn.BatchNorm2d: Conv2d,
+}
+"""The layers that a normalisation is folded into."""
+ALSO = (
+    "batch normalisation, Dropout, Identity and Flatten in eval mode, and chains and nn.Sequential of these"
+)
 
 
 def read_module(
@@ -85,9 +93,10 @@ class _Draft:
         elif type(module) in NOTHING_IN_EVAL:
             if module.training and not isinstance(module, nn.Identity):
                 raise UnsupportedLayer("it is in training mode: call .eval() first")
-        elif type(module) in {nn.BatchNorm1d}:
+        elif type(module) in NORMALISED:
             self._claim(module)
-            self._normalise(BatchNorm.from_module(step.name, module))  # type: ignore[arg-type]
+            norm = BatchNorm.from_module(step.name, module)  # type: ignore[arg-type]
+            self._normalise(norm, NORMALISED[type(module)])
         else:
             self._claim(module)
             layer = layer_of_module(module, self.shape)
@@ -110,21 +119,31 @@ class _Draft:
             raise UnsupportedLayer("supported are modules whose parameters are used once")
         self.used |= own
 
-    def _normalise(self, norm: BatchNorm) -> None:
-        """Fold a batch normalisation into the linear layer before it; without one it is a layer of its own.
+    def _normalise(self, norm: BatchNorm, kind: type[Linear] | type[Conv2d]) -> None:
+        """Fold a batch normalisation into the layer before it; without one it is a layer of its own.
 
         It is never folded into the layer after it: W (s∘y + t) + b has the bias b + W t, which depends on a
         random W, and the law of θ would not be diagonal.
         """
-        if self.shape is not None and len(self.shape) != 1:
+        before = self.layers[-1] if self.layers else None
+        if kind is Conv2d:
+            image_shape(self.shape)
+        elif self.shape is not None and len(self.shape) != 1:
             raise UnsupportedLayer(f"inputs of shape {self.shape} need a Flatten before it")
-        if not self.layers or not isinstance(self.layers[-1], Linear):
-            square = (norm.width, norm.width)
-            unit = Entry(square, fixed=torch.eye(norm.width, dtype=torch.float64))
-            self._append(Linear(*square), Source((unit, Entry((norm.width,)))))
-        elif self.layers[-1].outputs != norm.width:
-            raise ShapeMismatch(f"{self.layers[-1]} is followed by a BatchNorm1d of {norm.width}")
+        if not isinstance(before, kind):
+            self._append(*self._unit(norm, kind))
+        elif before.shapes[1] != (norm.width,):
+            raise ShapeMismatch(f"{before} is followed by a batch normalisation of {norm.width}")
         self.sources[-1] = replace(self.sources[-1], norms=(*self.sources[-1].norms, norm))
+
+    def _unit(self, norm: BatchNorm, kind: type[Linear] | type[Conv2d]) -> tuple[Layer, Source]:
+        """A layer that changes nothing."""
+        if kind is Conv2d:
+            layer: Layer = Conv2d(image_shape(self.shape), norm.width, (1, 1), groups=norm.width)
+            weight = torch.ones(layer.shapes[0], dtype=torch.float64)
+        else:
+            layer, weight = Linear(norm.width, norm.width), torch.eye(norm.width, dtype=torch.float64)
+        return layer, Source((Entry(layer.shapes[0], fixed=weight), Entry((norm.width,))))
 
     def _append(self, layer: Layer, source: Source) -> None:
         self.layers.append(layer)

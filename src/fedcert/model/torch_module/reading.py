@@ -14,7 +14,7 @@ from fedcert.model.torch_module.batch_norm import BatchNorm, Moments
 from fedcert.numerics.convert import as_double
 
 COUNTER = "num_batches_tracked"
-"""What a state dict of nn.BatchNorm1d holds beside numbers that are used."""
+"""What a state dict of a batch normalisation holds beside numbers that are used."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from torch.nn.modules import module as torch_module
 
 from fedcert.errors import UnsupportedLayer
 from fedcert.model.layers.registry import descends_from_layer, qualified
-from fedcert.model.torch_module.functions import module_of, name_of
+from fedcert.model.torch_module.functions import SUPPORTED, module_of, name_of
 
 Chain = Sequence[str | nn.Module]
 """The steps of a forward in their order: names of submodules, and modules without parameters."""
@@ -172,7 +172,7 @@ def _module(
     if node.op == "get_attr" or used != {before} or node.args[:1] != (before,):
         raise UnsupportedLayer(
             f"the forward of {owner} is no chain of modules at {node.name} ({what}): supported are modules"
-            " and the functions relu, leaky_relu, dropout and flatten, each applied to the result before it"
+            f" and the functions {SUPPORTED}, each applied to the result before it"
         )
     if node.op == "call_module":
         return root.get_submodule(str(node.target))
