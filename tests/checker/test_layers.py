@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.layers import LAYERS, MAX_LAYERS, LeakyReLU, Linear, Network, ReLU
+from fedcert_check.layers import LAYERS, MAX_LAYERS, LeakyReLU, Linear, Network, ReLU, Tanh
 
 RELU = {"type": "relu"}
 
@@ -22,15 +22,16 @@ def test_a_network_is_read_layer_by_layer() -> None:
     assert network.widths == (3, 2, 4)
     assert network.sizes == [6, 2, 8, 4]
     assert network.dimension == 20
-    assert network.alternating
+    assert network.rectified
 
 
-@pytest.mark.parametrize("kind", ["tanh", "Linear", "", None, 3, ["relu"], {"relu": 1}])
+@pytest.mark.parametrize("kind", ["gelu", "Linear", "", None, 3, ["relu"], {"relu": 1}])
 def test_another_layer_is_refused_by_name(kind: object) -> None:
-    assert list(LAYERS.known) == ["linear", "relu", "leaky-relu"]
+    known = ["linear", "conv2d", "avg-pool2d", "max-pool2d", "relu", "leaky-relu", "tanh", "sigmoid"]
+    assert list(LAYERS.known) == known
     with pytest.raises(InvalidCertificate) as refused:
         Network.read([linear(1, 1), {"type": kind}])
-    assert str(refused.value) == f"layer type {kind!r}: this checker knows linear and relu and leaky-relu"
+    assert str(refused.value) == f"layer type {kind!r}: this checker knows {' and '.join(known)}"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_another_layer_is_refused_by_name(kind: object) -> None:
         ([3], "a layer is 3"),
         ([{}], "a layer is {}"),
         ([RELU], "no linear layer"),
-        ([linear(1, 1), RELU, RELU], "a ReLU follows a ReLU"),
+        ([linear(1, 1), RELU, RELU], "an activation follows another"),
         ([linear(1, 2), RELU, linear(3, 1)], "a layer of 3 inputs follows one of 2 outputs"),
         ([linear(0, 1)], "number of inputs is 0"),
         ([linear(1, 2.0)], "number of outputs is 2.0"),
@@ -52,7 +53,7 @@ def test_another_layer_is_refused_by_name(kind: object) -> None:
             ([linear(1, 1), {"type": "leaky-relu", "slope": slope}], "a leaky ReLU of slope")
             for slope in (-0.1, 1.1, True, "0.1", None, float("nan"))
         ),
-        ([linear(1, 1), RELU, {"type": "leaky-relu", "slope": 0.1}], "a ReLU follows a ReLU"),
+        ([linear(1, 1), RELU, {"type": "leaky-relu", "slope": 0.1}], "an activation follows another"),
         ([linear(1, 1)] * (MAX_LAYERS + 1), f"more than {MAX_LAYERS}"),
     ],
 )
@@ -72,16 +73,55 @@ def test_the_parameters_are_the_weights_row_by_row_and_then_the_biases() -> None
 
 
 @pytest.mark.parametrize(
-    ("pattern", "alternating"), [("l", True), ("lrl", True), ("lr", True), ("ll", False), ("rl", False)]
+    ("pattern", "rectified"),
+    [("l", True), ("lrl", True), ("lr", True), ("ll", False), ("rl", False), ("lkl", False), ("ltl", False)],
 )
-def test_whether_layers_take_turns(pattern: str, alternating: bool) -> None:
-    layers = tuple(Linear(1, 1) if kind == "l" else ReLU() for kind in pattern)
-    assert Network(layers).alternating == alternating
+def test_whether_linear_layers_and_relus_take_turns(pattern: str, rectified: bool) -> None:
+    kinds = {"l": Linear(1, 1), "r": ReLU(), "k": LeakyReLU(0.25), "t": Tanh()}
+    assert Network(tuple(kinds[kind] for kind in pattern)).rectified == rectified
 
 
-def test_a_leaky_relu_has_a_slope_and_takes_turns_like_any() -> None:
-    network = Network.read([linear(1, 2), {"type": "leaky-relu", "slope": 0.25}, linear(2, 1)])
-    assert network.layers[1] == LeakyReLU(0.25)
-    assert network.leaky
-    assert network.alternating
-    assert not Network.read([linear(1, 2), RELU, linear(2, 1)]).leaky
+def conv(**other: Any) -> dict[str, Any]:
+    fields = {"image": [1, 4, 4], "filters": 2, "kernel": [3, 3], "stride": [1, 1], "padding": [0, 0]}
+    return {"type": "conv2d", **fields, "dilation": [1, 1], "groups": 1, **other}
+
+
+def pool(kind: str, **other: Any) -> dict[str, Any]:
+    third = {"avg-pool2d": "padding", "max-pool2d": "dilation"}[kind]
+    sides = {"kernel": [2, 2], "stride": [2, 2], third: [0, 0] if third == "padding" else [1, 1]}
+    return {"type": kind, "image": [2, 2, 2], **sides, **other}
+
+
+def test_a_network_on_images_is_read() -> None:
+    network = Network.read([conv(), {"type": "tanh"}, pool("avg-pool2d"), {"type": "sigmoid"}, linear(2, 1)])
+    assert network.widths == (16, 8, 2, 1)
+    assert network.sizes == [18, 2, 2, 1]
+    assert not network.rectified
+    assert Network.read([conv(), pool("max-pool2d")]).widths == (16, 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        (conv(kernel=[5, 3]), "a kernel of"),
+        (conv(kernel=[3]), "a layer's kernel is"),
+        (conv(kernel=3), "a layer's kernel is 3"),
+        (conv(stride=[0, 1]), "a layer's stride is 0"),
+        (conv(padding=[0, -1]), "a layer's padding is -1"),
+        (conv(dilation=[2, 2]), "a kernel of"),
+        (conv(image=[4, 4]), "a layer's image is"),
+        (conv(image=[1, 4, True]), "a layer's image is True"),
+        (conv(filters=0), "number of filters is 0"),
+        (conv(groups=2), "1 channels and 2 filters in 2 groups"),
+        (conv(image=[2, 4, 4], filters=3, groups=2), "2 channels and 3 filters in 2 groups"),
+        (conv(bias=False), "a conv2d layer has the fields"),
+        (pool("avg-pool2d", dilation=[1, 1]), "an avg-pool2d layer has the fields"),
+        (pool("max-pool2d", padding=[0, 0]), "a max-pool2d layer has the fields"),
+        (pool("max-pool2d", kernel=[3, 1]), "a kernel of"),
+        ({"type": "tanh", "slope": 1.0}, "a tanh layer has the fields"),
+        ({"type": "sigmoid", "slope": 1.0}, "a sigmoid layer has the fields"),
+    ],
+)
+def test_what_is_no_layer_on_images_is_refused(entry: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidCertificate, match=complaint):
+        Network.read([entry, linear(8, 1)])

@@ -126,7 +126,7 @@ def test_sealed_again_a_claim_needs_its_own_proof(case: str, tmp_path: Path) -> 
         claim["network"][0]["outputs"] += 1
 
     def rectified(claim: Claim, tensors: Tensors) -> None:
-        claim["network"].append({"type": "tanh"})
+        claim["network"].append({"type": "gelu"})
 
     def unclaimed(claim: Claim, tensors: Tensors) -> None:
         tensors["upper"] = tensors["lower"].clone()  # no upper bound below 1 is proven

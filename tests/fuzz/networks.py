@@ -3,13 +3,24 @@
 from collections.abc import Iterator
 
 import torch
+from exact_images import exact_conv2d, exact_mean, windows_of
 from flint import arb, ctx
 from oracles import random_points
 from problems import uniform
 from saved_certificates import as_network, as_properties
 from torch import Tensor
 
-from fedcert.model.layers import LeakyReLU, Linear
+from fedcert.model.layers import (
+    Activation,
+    AvgPool2d,
+    Conv2d,
+    LeakyReLU,
+    Linear,
+    MaxPool2d,
+    ReLU,
+    Sigmoid,
+    Tanh,
+)
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -17,7 +28,7 @@ from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
 from fedcert_check.balls import PRECISION, Interval, exact
 from fedcert_check.verifier import proven, unflatten
-from fuzz.balls import EXACT, balls, below, dot, exactly, precision, relu
+from fuzz.balls import EXACT, balls, below, dot, exactly, precision, relu, sharply
 from fuzz.hostile import anything, choice, widths
 from fuzz.verdicts import Verdict, verdict
 
@@ -33,9 +44,9 @@ def boxed(generator: torch.Generator, *shape: int) -> Box:
     return Box(center - half, center + half)
 
 
-def problem(generator: torch.Generator) -> tuple[Network, Box, Properties]:
-    """A network whose constraints nearly vanish, half of the time, at the middle of the first box."""
-    network = mlp(*choice(generator, *SHAPES))
+def problem(generator: torch.Generator, network: Network | None = None) -> tuple[Network, Box, Properties]:
+    """A network whose constraints nearly vanish, half of the time, at a corner of the first box."""
+    network = network or mlp(*choice(generator, *SHAPES))
     boxes = boxed(generator, BOXES, network.parameters)
     region = boxed(generator, PROPERTIES, network.inputs)
     C = anything(generator, PROPERTIES, 2, network.outputs)
@@ -46,7 +57,7 @@ def problem(generator: torch.Generator) -> tuple[Network, Box, Properties]:
 
 
 def forward(network: Network, theta: Tensor, x: Tensor) -> list[arb]:
-    """f_θ(x), exactly."""
+    """f_θ(x), exactly; where there is a library function or a quotient, with thousands of digits."""
     h = balls(x)
     for layer, parameters in zip(network.layers, network.unflatten(theta), strict=True):
         match layer:
@@ -55,8 +66,20 @@ def forward(network: Network, theta: Tensor, x: Tensor) -> list[arb]:
                 h = [dot(row, h) + b for row, b in rows]
             case LeakyReLU():
                 h = [exactly(a if a > 0 else arb(layer.slope) * a) for a in h]
-            case _:
+            case Conv2d():
+                h = exact_conv2d(layer)([balls(own) for own in parameters], h)
+            case AvgPool2d():
+                h = [exact_mean(own) for own in windows_of(layer, h)]
+            case MaxPool2d():
+                h = [max(own) for own in windows_of(layer, h)]
+            case Tanh():
+                h = [a.tanh() for a in h]
+            case Sigmoid():
+                h = [(1 + (a / 2).tanh()) / 2 for a in h]
+            case ReLU():
                 h = [relu(a) for a in h]
+            case _:
+                raise TypeError(f"no exact {layer}")
     return h
 
 
@@ -70,8 +93,8 @@ def least_margins(network: Network, box: Box, properties: Properties, p: int, ge
     found = []
     for theta, x in zip([box.lower, *thetas], [properties.regions.lower[p], *xs], strict=True):
         values = forward(network, theta, x)
-        found.append([exactly(dot(row, values) + own) for row, own in zip(C, d, strict=True)])
-    return [min(column) for column in zip(*found, strict=True)]
+        found.append([sharply(dot(row, values) + own) for row, own in zip(C, d, strict=True)])
+    return [min(column, key=lambda value: value.mid()) for column in zip(*found, strict=True)]
 
 
 def checked(generator: torch.Generator, verifier) -> Iterator[Verdict]:
@@ -96,23 +119,42 @@ def merged(generator: torch.Generator) -> Iterator[Verdict]:
 
 def leaky(generator: torch.Generator) -> Iterator[Verdict]:
     """Networks with leaky rectifiers; what a verifier proves, the checker proves too."""
-    plain, boxes, properties = problem(generator)
     slope = choice(generator, 0.0, 0.01, 0.3, 1.0, uniform(generator, 1).item())
-    own = tuple(layer if isinstance(layer, Linear) else LeakyReLU(slope) for layer in plain.layers)
-    network, verifier = Network(own), choice(generator, *VERIFIERS)
+    yield from proved_twice(generator, with_activation(generator, LeakyReLU(slope)))
+
+
+def tanh(generator: torch.Generator) -> Iterator[Verdict]:
+    """Networks with hyperbolic tangents."""
+    yield from proved_twice(generator, with_activation(generator, Tanh()))
+
+
+def sigmoid(generator: torch.Generator) -> Iterator[Verdict]:
+    """Networks with logistic functions."""
+    yield from proved_twice(generator, with_activation(generator, Sigmoid()))
+
+
+def with_activation(generator: torch.Generator, activation: Activation) -> Network:
+    layers = mlp(*choice(generator, *SHAPES)).layers
+    return Network(tuple(layer if isinstance(layer, Linear) else activation for layer in layers))
+
+
+def proved_twice(generator: torch.Generator, network: Network) -> Iterator[Verdict]:
+    """One verdict for each box and property: a verifier's margins, and the checker's proof of them."""
+    network, boxes, properties = problem(generator, network)
+    verifier = choice(generator, *VERIFIERS[: 2 if network.layers[-1].nonlinear else 3])
     margins = verifier.margins(network, boxes, properties)
     for b in range(BOXES):
         with ctx.workprec(PRECISION):
             ends = Interval(exact(boxes.lower[b].numpy()), exact(boxes.upper[b].numpy()))
-            layers = unflatten(as_network(network), ends)
-            proved = [proven(layers, as_properties(properties), p) for p in range(PROPERTIES)]
+            steps = unflatten(as_network(network), ends)
+            proved = [proven(steps, as_properties(properties), p) for p in range(PROPERTIES)]
         with precision(EXACT):
             for p in range(PROPERTIES):
                 truths, found = least_margins(network, boxes[b], properties, p, generator), margins[b, p]
                 sound = all(below(m, t) for m, t in zip(found.tolist(), truths, strict=True))
                 sound = sound and not (proved[p] and any(bool(t < 0) for t in truths))
                 claimed = bool(((found >= 0) & found.isfinite()).all())
-                what = f"{network} box {b} property {p}: {found.tolist()}"
+                what = f"{verifier} {network} box {b} property {p}: {found.tolist()}"
                 yield Verdict(sound, bool(found.isfinite().all()), what, proved[p] or not claimed)
 
 

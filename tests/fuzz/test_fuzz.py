@@ -16,6 +16,8 @@ BROKEN = [
     "rule images",
     "interval verifier",
     "linear verifier",
+    "hyperbolic tangents",
+    "convolutions",
     "layers",
     "weighted regions",
 ]

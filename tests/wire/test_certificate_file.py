@@ -79,7 +79,7 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
         lambda claim: claim.pop("rule"),
         lambda claim: claim.update(rule=3),
         lambda claim: claim["rule"].update(type="mystery"),
-        lambda claim: claim.update(network=[{"type": "tanh"}]),
+        lambda claim: claim.update(network=[{"type": "gelu"}]),
         lambda claim: claim.update(network=[{"type": "linear"}]),
         lambda claim: claim.update(messages=[{}]),
     ],

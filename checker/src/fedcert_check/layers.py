@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
 from fedcert_check.registry import Registry
 from fedcert_check.validation import Array, natural, quoted, require, require_fields
 
@@ -34,6 +37,16 @@ class Linear:
     def sizes(self) -> tuple[int, int]:
         """The number of entries of W and of b."""
         return self.inputs * self.outputs, self.outputs
+
+    def matrix(self, weight: Array, bias: Array, zero: Any) -> tuple[Array, Array]:
+        """W and b.
+
+        Args:
+            weight: the entries of W.
+            bias: b.
+            zero: the number 0, of the kind that the weights are.
+        """
+        return weight.reshape(self.outputs, self.inputs), bias
 
 
 @dataclass(frozen=True)
@@ -67,16 +80,50 @@ class LeakyReLU:
         return cls(float(slope))
 
 
-Layer = Linear | ReLU | LeakyReLU
+@dataclass(frozen=True)
+class Tanh:
+    """tanh x, entry by entry."""
+
+    @classmethod
+    def read(cls, entry: dict[str, Any]) -> "Tanh":
+        """The layer of a network's description."""
+        require_fields(entry, {"type"}, "a tanh layer")
+        return cls()
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """1/(1 + exp(−x)), entry by entry."""
+
+    @classmethod
+    def read(cls, entry: dict[str, Any]) -> "Sigmoid":
+        """The layer of a network's description."""
+        require_fields(entry, {"type"}, "a sigmoid layer")
+        return cls()
+
+
+Activation = ReLU | LeakyReLU | Tanh | Sigmoid
+Sized = Linear | Conv2d | AvgPool2d | MaxPool2d
+Layer = Activation | Sized
 LAYERS: Registry[Callable[[dict[str, Any]], Layer]] = Registry(
-    "layer type", {"linear": Linear.read, "relu": ReLU.read, "leaky-relu": LeakyReLU.read}
+    "layer type",
+    {
+        "linear": Linear.read,
+        "conv2d": Conv2d.read,
+        "avg-pool2d": AvgPool2d.read,
+        "max-pool2d": MaxPool2d.read,
+        "relu": ReLU.read,
+        "leaky-relu": LeakyReLU.read,
+        "tanh": Tanh.read,
+        "sigmoid": Sigmoid.read,
+    },
 )
 """How a layer is read from its description, by its type."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network, layer by layer: at least one is linear, and no ReLU, leaky or not, follows a ReLU.
+    """A network, layer by layer: at least one has parameters, and no activation follows another.
 
     Attributes:
         layers: from the input on.
@@ -86,13 +133,15 @@ class Network:
 
     def __post_init__(self) -> None:
         require(len(self.linear) > 0, "the network has no linear layer")
-        for layer, following in pairwise(self.linear):
+        for layer, following in pairwise(self.sized):
             require(
                 layer.outputs == following.inputs,
                 f"a layer of {following.inputs} inputs follows one of {layer.outputs} outputs",
             )
-        rectified = [not isinstance(layer, Linear) for layer in self.layers]
-        require(not any(both == (True, True) for both in pairwise(rectified)), "a ReLU follows a ReLU")
+        activations = [isinstance(layer, Activation) for layer in self.layers]
+        require(
+            not any(both == (True, True) for both in pairwise(activations)), "an activation follows another"
+        )
 
     @classmethod
     def read(cls, entries: Any) -> "Network":
@@ -108,14 +157,19 @@ class Network:
         return cls(tuple(LAYERS[entry["type"]](entry) for entry in entries))
 
     @property
-    def linear(self) -> list[Linear]:
+    def linear(self) -> list[Linear | Conv2d]:
         """The layers that have parameters."""
-        return [layer for layer in self.layers if isinstance(layer, Linear)]
+        return [layer for layer in self.layers if isinstance(layer, Linear | Conv2d)]
+
+    @property
+    def sized(self) -> list[Sized]:
+        """The layers that have a number of inputs: all but activations."""
+        return [layer for layer in self.layers if isinstance(layer, Sized)]
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The number of inputs, then of outputs of each linear layer."""
-        return (self.linear[0].inputs, *(layer.outputs for layer in self.linear))
+        """The number of inputs, then of outputs of each layer that is no activation."""
+        return (self.sized[0].inputs, *(layer.outputs for layer in self.sized))
 
     @property
     def sizes(self) -> list[int]:
@@ -128,35 +182,21 @@ class Network:
         return sum(self.sizes)
 
     @property
-    def alternating(self) -> bool:
-        """Whether linear layers and ReLUs, leaky or not, take turns, from a linear layer on."""
-        return all(isinstance(layer, Linear) == (k % 2 == 0) for k, layer in enumerate(self.layers))
-
-    @property
     def rectified(self) -> bool:
-        """Whether no layer but the first has negative inputs: each follows a ReLU that does not leak."""
-        return self.alternating and not self.leaky
+        """Whether fully connected layers and ReLUs take turns, from a fully connected layer on."""
+        kinds = [(Linear, ReLU)[place % 2] for place in range(len(self.layers))]
+        return all(isinstance(layer, kind) for layer, kind in zip(self.layers, kinds, strict=True))
 
-    @property
-    def leaky(self) -> bool:
-        """Whether some ReLU is leaky."""
-        return any(isinstance(layer, LeakyReLU) for layer in self.layers)
-
-    def matrices(self, parameters: Array) -> list[tuple[Array, Array]]:
-        """W and b of each linear layer.
+    def matrices(self, parameters: Array, zero: Any = 0.0) -> list[tuple[Array, Array]]:
+        """W and b of each layer that has parameters: of a convolution, those of all its neurons.
 
         Args:
             parameters: one vector of all.
+            zero: the number 0, of the kind that the parameters are.
         """
         require(
             len(parameters) == self.dimension,
             f"{len(parameters)} parameters for a network of {self.dimension}",
         )
-        found, start = [], 0
-        for layer in self.linear:
-            middle = start + layer.inputs * layer.outputs
-            stop = middle + layer.outputs
-            weight = parameters[start:middle].reshape(layer.outputs, layer.inputs)
-            found.append((weight, parameters[middle:stop]))
-            start = stop
-        return found
+        parts = iter(np.split(parameters, np.cumsum(self.sizes)[:-1]))
+        return [layer.matrix(next(parts), next(parts), zero) for layer in self.linear]

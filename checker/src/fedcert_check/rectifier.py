@@ -50,6 +50,11 @@ class Rectifier(NamedTuple):
         """It does."""
         return True
 
+    @property
+    def elementwise(self) -> bool:
+        """It is."""
+        return True
+
     def image(self, h: Interval) -> Interval:
         """At both ends, rounded outward: the function does not decrease."""
         if self.slope == 0:

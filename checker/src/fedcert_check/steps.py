@@ -40,6 +40,11 @@ class Step(Protocol):
         """Whether what it carries back depends on how tight the bounds of its inputs are."""
         ...
 
+    @property
+    def elementwise(self) -> bool:
+        """Whether it is a function of one number: then bounds of its inputs are as good as of its outputs."""
+        ...
+
     def image(self, h: Interval) -> Interval:
         """Bounds of the outputs."""
         ...
@@ -68,6 +73,11 @@ class Affine(NamedTuple):
     @property
     def bends(self) -> bool:
         """It does not."""
+        return False
+
+    @property
+    def elementwise(self) -> bool:
+        """It is not."""
         return False
 
     def image(self, h: Interval) -> Interval:

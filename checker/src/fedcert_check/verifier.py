@@ -6,35 +6,54 @@ proven by any.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import assert_never
 
 import numpy as np
 from flint import arb
 
-from fedcert_check.balls import ZERO, Balls, Interval, exact, lower, matmul, negative, positive, zeros
-from fedcert_check.layers import LeakyReLU, Linear, Network, ReLU
+from fedcert_check.balls import ONE, ZERO, Balls, Interval, exact, lower, matmul, negative, positive, zeros
+from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
+from fedcert_check.layers import LeakyReLU, Linear, Network, ReLU, Sigmoid, Tanh
+from fedcert_check.max_pool import MaxPool
 from fedcert_check.properties import Properties
 from fedcert_check.rectifier import Rectifier
+from fedcert_check.s_shaped import SShaped
 from fedcert_check.steps import Affine, Step, corner, least, settle
 from fedcert_check.validation import Array
 
 
 def unflatten(network: Network, box: Interval) -> list[Step]:
     """The layers of a network with their parameters in a flat box."""
-    ends = zip(network.matrices(box.lower), network.matrices(box.upper), strict=True)
+    ends = zip(network.matrices(box.lower, ZERO), network.matrices(box.upper, ZERO), strict=True)
     affine = iter(Affine(Interval(low, high), Interval(least, most)) for (low, least), (high, most) in ends)
     steps: list[Step] = []
     for layer in network.layers:
         match layer:
-            case Linear():
+            case Linear() | Conv2d():
                 steps.append(next(affine))
+            case AvgPool2d():
+                steps.append(_mean(layer))
+            case MaxPool2d():
+                steps.append(MaxPool(layer.windows(), layer.inputs))
             case ReLU():
                 steps.append(Rectifier(ZERO))
             case LeakyReLU():
                 steps.append(Rectifier(arb(layer.slope)))
+            case Tanh() | Sigmoid():
+                steps.append(SShaped(isinstance(layer, Sigmoid)))
             case _:
                 assert_never(layer)
     return steps
+
+
+def _mean(layer: AvgPool2d) -> Affine:
+    """Means as products with the number 1/K, within bounds."""
+    share, mask = ONE / prod(layer.grid.kernel), layer.mask()
+    low, high = zeros(*mask.shape), zeros(*mask.shape)
+    low[mask], high[mask] = share.lower(), share.upper()
+    nothing = zeros(layer.outputs)
+    return Affine(Interval(low, high), Interval(nothing, nothing))
 
 
 def proven(steps: Sequence[Step], properties: Properties, p: int) -> bool:
@@ -83,7 +102,7 @@ def linear_margins(
     """Lower bounds of C f(x) + d from lines carried back to the input.
 
     Bounds in front of a layer that bends are the tighter of interval and backward ones; after a single
-    layer, intervals are as good.
+    layer, or a function of one number, intervals are as good.
 
     Args:
         steps: the layers.
@@ -98,7 +117,7 @@ def linear_margins(
     inputs: list[Interval] = []
     h, tied = x, False
     for place, step in enumerate(steps):
-        if step.bends and place > 1:
+        if step.bends and place > 1 and not steps[place - 1].elementwise:
             unit = exact(np.eye(len(h.lower)))
             rows = np.concatenate([unit, -unit])
             low, high = np.split(backward(rows, steps[:place], inputs, rising), 2)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedcert_check.layers import Linear, Network
+from fedcert_check.layers import Linear, Network, ReLU
 from fedcert_check.validation import Array, require
 
 UNIT = 2.0**-53
@@ -85,7 +85,8 @@ def layers_of(network: Network, centre: Array, radius: Array) -> Layers:
         centre: its parameters.
         radius: of each parameter.
     """
-    require(not network.leaky, "confidence bounds of networks with leaky-relu layers are not checked")
+    known = all(isinstance(layer, Linear | ReLU) for layer in network.layers)
+    require(known, "confidence bounds are checked for networks of linear and relu layers alone")
     count = len(network.layers)
     own = iter(zip(network.matrices(centre), network.matrices(radius), strict=True))
     found: list[Affine | None] = []

@@ -24,7 +24,8 @@ def proving_seconds(document: Document) -> float:
     touched += SIGNED_OPERATIONS * weights[0]
     seconds = touched * ELEMENT_SECONDS + len(weights) * STEP_SECONDS
     seconds += _carried(sizes, 0, constraints, signed)
-    hidden = sum(_carried(sizes[: depth + 2], depth, 2 * sizes[depth + 1], signed) for depth in _deep(sizes))
+    deep = _deep(sizes, signed)
+    hidden = sum(_carried(sizes[: depth + 2], depth, 2 * sizes[depth + 1], signed) for depth in deep)
     last = _carried(sizes, len(sizes) - 2, constraints, signed)
     return seconds + PASSES * (touched * ELEMENT_SECONDS + hidden + last)
 
@@ -33,13 +34,14 @@ def proving_bytes(document: Document) -> float:
     """The arrays of the largest step: all weights of a layer, or the rows of one carried back."""
     sizes, constraints = document.network.widths, document.properties.C.shape[1]
     weights = max(a * b for a, b in pairwise(sizes))
-    rows = max([constraints, *(2 * sizes[depth + 1] for depth in _deep(sizes))])
+    deep = _deep(sizes, not document.network.rectified)
+    rows = max([constraints, *(2 * sizes[depth + 1] for depth in deep)])
     return BALL_BYTES * LIVE_ARRAYS * (weights / 2 + rows * max(sizes))
 
 
-def _deep(sizes: tuple[int, ...]) -> range:
-    """The hidden layers whose ranges are carried back."""
-    return range(1, len(sizes) - 2)
+def _deep(sizes: tuple[int, ...], signed: bool) -> range:
+    """The hidden layers whose ranges are carried back; behind an activation at the input also the first."""
+    return range(0 if signed else 1, len(sizes) - 2)
 
 
 def _carried(sizes: tuple[int, ...], depth: int, rows: int, signed: bool) -> float:

@@ -138,8 +138,7 @@ def greatest(balls: Balls) -> Balls:
 
 def require_alternating(network: Network) -> None:
     """Raise unless a network is Linear, ReLU, Linear, …, Linear."""
-    require(not network.leaky, "projected events are not defined for leaky-relu layers")
-    require(network.alternating, "the layers are not Linear, ReLU, Linear, …")
+    require(network.rectified, "projected events are defined for layers linear, relu, linear, … alone")
     require(network.layers[-1] == network.linear[-1], "the last layer is a ReLU")
 
 
