@@ -177,7 +177,7 @@ def no_draws(claim: dict, tensors: dict) -> None:
 
 
 def unknown_layer(claim: dict, tensors: dict) -> None:
-    claim["network"][1]["type"] = "tanh"
+    claim["network"][1]["type"] = "gelu"
 
 
 def unknown_rule(claim: dict, tensors: dict) -> None:
@@ -199,7 +199,7 @@ REFUSED = {
     "tensor upper is missing": without_upper,
     "beta is 0": strange_beta,
     "the number of draws is 0": no_draws,
-    "layer type 'tanh'": unknown_layer,
+    "layer type 'gelu'": unknown_layer,
     "rule type 'krum'": unknown_rule,
     "'note'": more_fields,
     "counts that do not fit 60 draws": many_counts,
