@@ -11,7 +11,8 @@ from torch import Tensor
 from fedcert.confidence import ConfidenceBound, bound
 from fedcert.families.problem import Problem
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
-from fedcert.model.network import mlp
+from fedcert.model.layers import AvgPool2d, Conv2d, Linear, ReLU
+from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
@@ -70,6 +71,25 @@ def random_problem(seed: int, rule: str = "fedavg", widths: tuple[int, ...] = (3
     asked = federation.safe.properties
     regions = Box.around((asked.regions.lower + asked.regions.upper) / 2, 0.01 + 0.05 * (seed % 3))
     return Problem(federation.safe.network, Properties(regions, asked.C, asked.d), tuple(laws), own)
+
+
+def image_problem(seed: int, rule: str = "fedavg") -> Problem:
+    """The same for a convolution, means over windows, and a fully connected layer."""
+    network = Network((
+        Conv2d((1, 4, 4), 3, (2, 2), (1, 1), (0, 1)), ReLU(), AvgPool2d((3, 3, 5), (3, 2), (1, 1)),
+        Conv2d((3, 1, 4), 2, (1, 2)), ReLU(), Linear(6, 2),
+    ))  # fmt: skip
+    generator = stream(seed, "images")
+    loc = network.initialise(generator).double()
+    laws = [
+        DiagonalGaussian(loc + 0.01 * normal(generator, len(loc)), torch.full_like(loc, 0.05))
+        for _ in range(3)
+    ]
+    x = uniform(generator, 4, 16)
+    C = normal(generator, 4, 2, 2)
+    d = -torch.einsum("prk,pk->pr", C, network(loc, x)) + 0.02 * normal(generator, 4, 2).abs()
+    own = LinearRule.fedavg([1, 1, 1]) if rule == "fedavg" else TrimmedMean.median(3)
+    return Problem(network, Properties(Box.around(x, 0.002 * (seed + 1)), C, d), tuple(laws), own)
 
 
 def saved(

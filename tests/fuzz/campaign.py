@@ -73,6 +73,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "half-spaces of any magnitude": (magnitudes.half_spaces, 4),
     "drawn normals": (confidence.normals, 4),
     "drawn networks": (confidence.networks, 4),
+    "drawn networks on images": (confidence.images, 2),
     "checked, projected": (checked.ordinary, 2),
     "checked, projected in any units": (checked.extreme, 2),
     "checked, cells and boxes": (checked.families, 1),

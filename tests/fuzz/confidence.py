@@ -11,6 +11,7 @@ from fedcert.confidence.cascade import Asked, breaks, judge
 from fedcert.confidence.chain import chain_of
 from fedcert.confidence.deployed import Drawn
 from fedcert.confidence.draws import CHARGE, LEAST_WORD, box_muller
+from fedcert.model.layers import AvgPool2d, Layer, Linear, ReLU
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -19,8 +20,9 @@ from fedcert_check.confidence.draws import normals as checker_normals
 from fedcert_check.confidence.network import layers_of
 from fedcert_check.layers import Network as StatedNetwork
 from fedcert_check.properties import Properties as StatedProperties
-from fuzz.balls import EXACT, balls, dot, exactly, precision
+from fuzz.balls import EXACT, balls, dot, precision, sharply
 from fuzz.hostile import choice
+from fuzz.images import CONVOLUTIONS
 from fuzz.networks import BOXES, PROPERTIES, forward, least_margins, problem
 from fuzz.verdicts import Verdict
 
@@ -52,9 +54,11 @@ def normals(generator: torch.Generator) -> Iterator[Verdict]:
             yield Verdict(bool(off <= CHARGE), True, f"words {radial[i]}, {angular[i]}: off by {off}")
 
 
-def drawn_networks(generator: torch.Generator) -> tuple[Network, Drawn, Properties, Box]:
+def drawn_networks(
+    generator: torch.Generator, network: Network | None
+) -> tuple[Network, Drawn, Properties, Box]:
     """Networks of hostile numbers with a radius, and boxes of parameters within it."""
-    network, boxes, properties = problem(generator)
+    network, boxes, properties = problem(generator, network)
     sizes = [torch.Size(shape).numel() for layer in network.layers for shape in layer.shapes]
     share = choice(generator, 0.0, 2.0**-40, 2.0**-25, 2.0**-8)
     radius = torch.stack([part.abs().amax() * share for part in boxes.lower.split(sizes, -1)])
@@ -64,9 +68,19 @@ def drawn_networks(generator: torch.Generator) -> tuple[Network, Drawn, Properti
     return network, Drawn(boxes.lower, radius), properties, inside if within else Box.point(boxes.lower)
 
 
-def networks(generator: torch.Generator) -> Iterator[Verdict]:
+def images(generator: torch.Generator) -> Iterator[Verdict]:
+    """The same with convolutions and means over windows."""
+    layers: list[Layer] = [choice(generator, *CONVOLUTIONS)]
+    layers += [ReLU()] if choice(generator, True, False) else []
+    if choice(generator, True, False):
+        shape = Network(tuple(layers)).value_shapes[-1]
+        layers.append(AvgPool2d(shape, (1, min(2, shape[2])), (1, 1), choice(generator, (0, 0), (1, 0))))  # type: ignore[arg-type]
+    yield from networks(generator, Network((*layers, Linear(Network(tuple(layers)).outputs, 2))))
+
+
+def networks(generator: torch.Generator, own_network: Network | None = None) -> Iterator[Verdict]:
     """Proven networks hold at sampled parameters and inputs, broken ones fail; the checker proves no less."""
-    network, drawn, properties, inside = drawn_networks(generator)
+    network, drawn, properties, inside = drawn_networks(generator, own_network)
     chain, asked = chain_of(network, drawn), Asked.of(properties)
     own = judge(chain, asked)
     corner = asked.low.expand(BOXES, -1, -1)
@@ -96,5 +110,5 @@ def at_corner(network: Network, box: Box, properties: Properties, p: int) -> arb
     found = []
     for theta in (box.lower, box.upper):
         z = forward(network, theta, properties.regions.lower[p])
-        found.append(min(exactly(dot(row, z) + own) for row, own in zip(C, d, strict=True)))
+        found.append(min(sharply(dot(row, z) + own).mid() for row, own in zip(C, d, strict=True)))
     return max(found)

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import torch
 from jaxtyping import Int64
@@ -19,6 +20,7 @@ from fedcert.confidence.result import ConfidenceBound
 from fedcert.errors import InvalidConfig, ShapeMismatch
 from fedcert.families.problem import Problem
 from fedcert.laws import Law, diagonal_components
+from fedcert.model.layers import Unrolled
 from fedcert.model.properties import Properties
 from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
@@ -156,6 +158,8 @@ def _judge(problem: Problem, drawn: Drawn, properties: Properties, elements: int
 
 def _batch(problem: Problem, elements: int) -> int:
     """How many networks are drawn at a time: their rows of coefficients and their parameters bound memory."""
-    widest = max(math.prod(shape) for shape in problem.network.value_shapes)
-    rows = problem.properties.d.numel() * widest
-    return max(1, elements // max(rows, problem.network.parameters))
+    widths = [math.prod(shape) for shape in problem.network.value_shapes]
+    rows = problem.properties.d.numel() * max(widths)
+    layers = zip(problem.network.layers, pairwise(widths), strict=True)
+    matrices = sum(inputs * outputs for layer, (inputs, outputs) in layers if isinstance(layer, Unrolled))
+    return max(1, elements // max(rows, matrices))

@@ -12,7 +12,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.confidence.deployed import Drawn
-from fedcert.model.layers import Linear, ReLU
+from fedcert.model.layers import ReLU, Unrolled
 from fedcert.model.network import Network
 from fedcert.numerics.rounding import gamma
 
@@ -51,28 +51,31 @@ Chain = Sequence[Affine | None]
 
 
 def is_chain(network: Network) -> bool:
-    """Whether a network consists of Linear and ReLU layers alone."""
-    return all(type(layer) in (Linear, ReLU) for layer in network.layers)
+    """Whether a network consists of affine maps that can be written down, and of ReLU layers."""
+    return all(isinstance(layer, Unrolled) or layer == ReLU() for layer in network.layers)
 
 
 def chain_of(network: Network, drawn: Drawn) -> Chain:
     """The layers of drawn networks.
 
     Args:
-        network: of Linear and ReLU layers.
+        network: a chain, as `is_chain` says.
         drawn: the parameters of B networks.
     """
     radii = iter(drawn.radius)
     later = 4 * len(network.layers) + SPARE_ROUNDINGS  # additions on a term's further way
     chain: list[Affine | None] = []
-    for parameters in network.unflatten(drawn.centre):
-        if not parameters:
+    for layer, parameters in zip(network.layers, network.unflatten(drawn.centre), strict=True):
+        if not isinstance(layer, Unrolled):
             chain.append(None)
             continue
-        weight, bias = parameters
+        matrix, offset = layer.unrolled(parameters)
+        device, count = drawn.centre.device, len(drawn.centre)
+        weight, bias = matrix.to(device).expand(count, -1, -1), offset.to(device).expand(count, -1)
         rounding = SPARE * gamma(2 * (max(weight.shape[-2:]) + later))
         radius = [
-            (next(radii) + rounding * part.abs().flatten(1).amax(-1)) * OUTWARD + FLOOR
+            ((next(radii) if parameters else 0.0) + rounding * part.abs().flatten(1).amax(-1)) * OUTWARD
+            + FLOOR
             for part in (weight, bias)
         ]
         chain.append(Affine(weight, bias, *radius))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from confidence_cases import exact_problem, random_problem, saved, seeded
+from confidence_cases import exact_problem, image_problem, random_problem, saved, seeded
 from saved import make_federation, make_rules
 
 from fedcert.confidence import bound
@@ -74,6 +74,18 @@ def test_prover_and_checker_agree(rule: str, seed: int, tmp_path: Path) -> None:
     assert report.lower == tuple(found.lower.tolist())
     assert report.upper == tuple(found.upper.tolist())
     assert report.found_mean == pytest.approx((found.mean_lower, found.mean_upper), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rule", ["fedavg", "median"])
+def test_prover_and_checker_agree_on_networks_on_images(rule: str, seed: int, tmp_path: Path) -> None:
+    path, found = saved(tmp_path, image_problem(seed, rule), draws=40)
+    report = check_confidence(path)
+    assert report.verdict
+    assert report.proven == tuple(found.proven.tolist())
+    assert report.broken == tuple(found.broken.tolist())
+    assert 0 < sum(report.proven) < 40 * 4
+    assert sum(report.broken) > 0
 
 
 @pytest.mark.parametrize("kind", ["mean", "median", "mixture"])

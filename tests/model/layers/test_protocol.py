@@ -1,10 +1,12 @@
 """Every layer of the package through the contract that all layers share."""
 
 import pytest
+import torch
 from exact_images import exact_conv2d, exact_mean, windows_of
 from flint import arb
 from fuzz.balls import dot, relu
 from layer_contract import Exact, check_layer
+from problems import normal
 from torch import nn
 
 from fedcert.model.layers import (
@@ -19,6 +21,7 @@ from fedcert.model.layers import (
     ReLU,
     Sigmoid,
     Tanh,
+    Unrolled,
 )
 from fedcert.model.layers.registry import registered_layers
 from fedcert.randomness import stream
@@ -77,6 +80,7 @@ CASES: list[tuple[Layer, Exact, nn.Module]] = [
     (OVERLAPPING, exact_max_pool(OVERLAPPING), nn.MaxPool2d(2, 1)),
 ]
 CHEAP = {Linear, ReLU, LeakyReLU}  # in ball arithmetic
+UNROLLED = {Linear, Conv2d, AvgPool2d}
 AFFINE, ACTIVATIONS = {Linear}, {LeakyReLU, ReLU, Sigmoid, Tanh}
 
 
@@ -97,5 +101,17 @@ def test_every_layer_of_the_package_is_here() -> None:
 def test_layers_say_what_they_are() -> None:
     for layer, _, _ in CASES:
         assert isinstance(layer, Affine) == (type(layer) in AFFINE)
+        assert isinstance(layer, Unrolled) == (type(layer) in UNROLLED)
         assert isinstance(layer, Activation) == (type(layer) in ACTIVATIONS)
         assert layer.nonlinear == (type(layer) in {*ACTIVATIONS, MaxPool2d})
+
+
+@pytest.mark.parametrize("layer", [own for own, _, _ in CASES if isinstance(own, Unrolled)], ids=str)
+def test_the_matrix_of_a_layer_computes_what_the_layer_does(layer: Unrolled) -> None:
+    generator = stream(0, "matrix")
+    parameters = [normal(generator, 2, *shape) for shape in layer.shapes]
+    matrix, offset = layer.unrolled(parameters)
+    x = normal(generator, 5, layer.inputs)
+    torch.testing.assert_close(x @ matrix.mT + offset.unsqueeze(-2), layer(parameters, x))
+    if parameters:
+        assert set(matrix.unique().tolist()) <= {0.0, *parameters[0].unique().tolist()}

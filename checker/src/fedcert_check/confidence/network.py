@@ -2,14 +2,17 @@
 
 Everything here is floating point whose errors are charged. The product of floats a · w is the exact one with
 other weights w̃, |w̃ − w| ≤ γ |w|, so the roundings of a product are charged together with the radius of the
-drawn weights: `weight_error` and `bias_error` hold both.
+drawn weights: `weight_error` and `bias_error` hold both. A convolution is the matrix of all its neurons; the
+entries 1/K of a mean are rounded once, and `relative_error` has room for that.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from fedcert_check.image_layers import AvgPool2d, Conv2d
 from fedcert_check.layers import Linear, Network, ReLU
 from fedcert_check.validation import Array, require
 
@@ -85,16 +88,20 @@ def layers_of(network: Network, centre: Array, radius: Array) -> Layers:
         centre: its parameters.
         radius: of each parameter.
     """
-    known = all(isinstance(layer, Linear | ReLU) for layer in network.layers)
-    require(known, "confidence bounds are checked for networks of linear and relu layers alone")
+    known = all(isinstance(layer, Linear | Conv2d | AvgPool2d | ReLU) for layer in network.layers)
+    require(known, "confidence bounds are checked for linear, conv2d, avg-pool2d and relu layers alone")
     count = len(network.layers)
     own = iter(zip(network.matrices(centre), network.matrices(radius), strict=True))
     found: list[Affine | None] = []
     for layer in network.layers:
-        if not isinstance(layer, Linear):
+        if isinstance(layer, ReLU):
             found.append(None)
             continue
-        (weight, bias), (weight_radius, bias_radius) = next(own)
+        if isinstance(layer, AvgPool2d):
+            mean = layer.mask() / prod(layer.grid.kernel), np.zeros(layer.outputs)
+            (weight, bias), (weight_radius, bias_radius) = mean, (np.zeros(1), np.zeros(1))
+        else:
+            (weight, bias), (weight_radius, bias_radius) = next(own)
         relative = relative_error(max(weight.shape), count)
         errors = [
             float((off.max() + relative * abs(values).max()) * UPWARD + FLOOR)

@@ -11,6 +11,7 @@ from fedcert.model.layers.linear import Linear as Linear
 from fedcert.model.layers.max_pool2d import MaxPool2d as MaxPool2d
 from fedcert.model.layers.protocol import Affine as Affine
 from fedcert.model.layers.protocol import Layer as Layer
+from fedcert.model.layers.protocol import Unrolled as Unrolled
 from fedcert.model.layers.registry import register_layer as register_layer
 from fedcert.model.layers.relu import ReLU as ReLU
 from fedcert.model.layers.sigmoid import Sigmoid as Sigmoid

@@ -65,6 +65,12 @@ class AvgPool2d:
         """An image of as many channels."""
         return (self.image[0], *self.windows.positions)
 
+    def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """The entry 1/K where a window sees a pixel."""
+        pixels = torch.eye(self.inputs, dtype=torch.float64)
+        matrix = self(parameters, pixels).mT
+        return matrix, torch.zeros(len(matrix), dtype=torch.float64)
+
     def __call__(
         self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:

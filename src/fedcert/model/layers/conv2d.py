@@ -75,6 +75,16 @@ class Conv2d:
         """An image with a channel for each filter."""
         return (self.filters, *self.windows.positions)
 
+    def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """The matrix of all neurons: the kernel at every position, and zeros; exact."""
+        weight, _ = self._by_group(*parameters)
+        table = self.windows.pixel_table(weight.device).unsqueeze(-3)
+        places = table.shape[-2]
+        kernels = weight.unsqueeze(-2).expand(*weight.shape[:-1], places, -1)
+        rows = weight.new_zeros(*kernels.shape[:-1], self.inputs + 1)
+        rows = rows.scatter(-1, table.expand(kernels.shape), kernels)[..., :-1]
+        return rows.flatten(-4, -2), parameters[1].repeat_interleave(places, -1)
+
     def __call__(
         self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:

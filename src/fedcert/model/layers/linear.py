@@ -56,6 +56,10 @@ class Linear:
         weight, bias = parameters
         return weight, bias
 
+    def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """W and b: the parameters themselves."""
+        return self.matrix(parameters)
+
     def __call__(
         self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:

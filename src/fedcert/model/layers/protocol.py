@@ -125,3 +125,12 @@ class Affine(Layer, Protocol):
     def matrix(self, parameters: Sequence[Part]) -> tuple[Part, Part]:
         """W, of shape (*batch, m, k), and b, of shape (*batch, m)."""
         ...
+
+
+@runtime_checkable
+class Unrolled(Layer, Protocol):
+    """y = W x + b with a matrix that can be written down, whether its entries are parameters or not."""
+
+    def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """W, of shape (*batch, m, k), and b, of shape (*batch, m), each entry rounded once at most."""
+        ...
