@@ -28,7 +28,7 @@ from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
 from fedcert.verify.linear import LinearVerifier
 from fedcert_check.balls import PRECISION, Interval, exact
 from fedcert_check.verifier import proven, unflatten
-from fuzz.balls import EXACT, balls, below, dot, exactly, precision, relu, sharply
+from fuzz.balls import EXACT, balls, below, dot, precision, relu, sharply
 from fuzz.hostile import anything, choice, widths
 from fuzz.verdicts import Verdict, verdict
 
@@ -65,7 +65,7 @@ def forward(network: Network, theta: Tensor, x: Tensor) -> list[arb]:
                 rows = zip(*map(balls, parameters), strict=True)
                 h = [dot(row, h) + b for row, b in rows]
             case LeakyReLU():
-                h = [exactly(a if a > 0 else arb(layer.slope) * a) for a in h]
+                h = [a if a > 0 else arb(layer.slope) * a for a in h]
             case Conv2d():
                 h = exact_conv2d(layer)([balls(own) for own in parameters], h)
             case AvgPool2d():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from fedcert_check.balls import ONE, ZERO, Balls, Interval, lower, upper
+from fedcert_check.balls import ONE, ZERO, Balls, Interval, lower, positive, upper
 from fedcert_check.rectifier import Lines, through_lines
 from fedcert_check.steps import Carried
 
@@ -34,12 +34,9 @@ class SShaped(NamedTuple):
 
     def image(self, h: Interval) -> Interval:
         """At both ends, rounded outward: the function rises."""
-        low, high = (self._values(end) for end in h)
-        return Interval(lower(low), upper(high))
-
-    def _values(self, a: Balls) -> Balls:
-        own = [(1 + (v / 2).tanh()) / 2 if self.logistic else v.tanh() for v in a.tolist()]
-        return np.array(own, dtype=object)
+        function = _logistic if self.logistic else _tanh
+        low, high = (np.array([function(v) for v in end.tolist()], dtype=object) for end in h)
+        return Interval(positive(lower(low)) if self.logistic else lower(low), upper(high))
 
     def back(self, rows: Balls, h: Interval, rising: bool) -> Carried:
         """With a line in the function's place."""
@@ -60,7 +57,20 @@ class SShaped(NamedTuple):
         mirrored = _columns([line_above(-high, -low) for low, high in ends])
         if not self.logistic:
             return Lines(mirrored[0], -mirrored[1], *above)
-        return Lines(mirrored[0] / 4, lower((1 - mirrored[1]) / 2), above[0] / 4, upper((1 + above[1]) / 2))
+        below = lower((1 - mirrored[1]) / 2)
+        flat = np.array([bool(slope == 0) for slope in mirrored[0]])
+        below[flat] = positive(below[flat])  # the function is not negative
+        return Lines(mirrored[0] / 4, below, above[0] / 4, upper((1 + above[1]) / 2))
+
+
+def _tanh(v: arb) -> arb:
+    return v.tanh()
+
+
+def _logistic(v: arb) -> arb:
+    """1/(1 + exp(−v)) of an exact number; exp is taken of a negative one, which may be huge."""
+    small = (-abs(v)).exp()
+    return small / (1 + small) if v < 0 else 1 / (1 + small)
 
 
 def _columns(lines: Sequence[tuple[arb, arb]]) -> tuple[Balls, Balls]:
