@@ -57,3 +57,15 @@ def test_what_is_certified_is_proved_again(name: str, events: str, tmp_path: Pat
 def test_projected_events_refuse_what_they_do_not_know(name: str) -> None:
     with pytest.raises(UnsupportedLayer):
         certified(name, "projected")
+
+
+def test_images_tell_a_module_their_shape() -> None:
+    module = MODULES["convolution"]().eval()
+    loc = read_module(module, SHAPE).theta
+    clients = [(loc, torch.full_like(loc, 1e-5))]
+    x = normal(stream(1, "images"), 3, *SHAPE).clamp(0, 1)
+    y = module.double()(x).argmax(-1)
+    result = fedcert.certify_classification(clients, module, x, y, epsilon=1e-4, events="box")
+    assert result.lower.mean() > 0.5
+    with pytest.raises(UnsupportedLayer, match="channels, height and width"):
+        fedcert.certify_classification(clients, module, x.flatten(1), y, epsilon=1e-4, events="box")

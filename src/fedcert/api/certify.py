@@ -142,8 +142,8 @@ def certify_classification(
     """
     if x is None or y is None:
         raise InvalidConfig("x and y: give the inputs and their labels")
-    stated, network = with_network(posteriors, model)
     inputs = as_double("inputs x", x)
+    stated, network = with_network(posteriors, model, tuple(inputs.shape[1:]))
     properties = linf_robustness(inputs.flatten(1), y, epsilon, margin, network.outputs, domain)
     return certify(
         stated, rule, network, properties, events=events, claims=claims, weights=weights, track=track

@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from fedcert.adapters.posterior import Posterior
-from fedcert.errors import InvalidConfig, InvalidLaw, InvalidMessage, ShapeMismatch
+from fedcert.errors import InvalidConfig, InvalidLaw, InvalidMessage, ShapeMismatch, UnsupportedLayer
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import Network
@@ -25,15 +25,16 @@ Posteriors = Iterable[AnyPosterior] | str | PathLike[str]
 
 
 def with_network(
-    posteriors: Posteriors, model: Network | nn.Module | None
+    posteriors: Posteriors, model: Network | nn.Module | None, shape: tuple[int, ...] | None = None
 ) -> tuple[list[Law | Message], Network]:
     """The clients' laws or messages, and the network: the model's, or that of posteriors that were read.
 
     Args:
         posteriors: one a client, or a folder.
         model: a network, a torch module, or None where every posterior that was read has the network.
+        shape: of one input, if it is known.
     """
-    network = None if model is None else as_network(model)
+    network = None if model is None else as_network(model, shape)
     if isinstance(posteriors, str | PathLike):
         return as_laws(posteriors), _known(network)
     each = _listed(posteriors)
@@ -104,13 +105,21 @@ def _law(client: int, posterior: AnyPosterior) -> Law | Message:
     return DiagonalGaussian(as_double(what, loc).clone(), as_double(what, scale).clone())  # not the caller's
 
 
-def as_network(model: Network | nn.Module) -> Network:
+def as_network(model: Network | nn.Module, shape: tuple[int, ...] | None = None) -> Network:
     """The network that a model is.
 
     Args:
         model: a network, or a torch module that can be read as one.
+        shape: of one input, for a module that cannot be read without.
     """
-    return model if isinstance(model, Network) else from_torch(model)
+    if isinstance(model, Network):
+        return model
+    try:
+        return from_torch(model)
+    except UnsupportedLayer:
+        if shape is None:
+            raise
+        return from_torch(model, shape)
 
 
 def as_rule(
