@@ -187,6 +187,13 @@ class Network:
         kinds = [(Linear, ReLU)[place % 2] for place in range(len(self.layers))]
         return all(isinstance(layer, kind) for layer, kind in zip(self.layers, kinds, strict=True))
 
+    @property
+    def fully_connected(self) -> list[Linear]:
+        """The layers with parameters, of a network for which projected events are defined; else an error."""
+        require(self.rectified, "projected events are defined for layers linear, relu, linear, … alone")
+        require(isinstance(self.layers[-1], Linear), "the last layer is a ReLU")
+        return [layer for layer in self.layers if isinstance(layer, Linear)]
+
     def matrices(self, parameters: Array, zero: Any = 0.0) -> list[tuple[Array, Array]]:
         """W and b of each layer that has parameters: of a convolution, those of all its neurons.
 

@@ -63,7 +63,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
     cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if transported else 0
     twice = 2 if transported else 1  # the deployed law, and the clients' shares
     seconds, memory, built = 0.0, 0.0, 0.0
-    for depth, layer in enumerate(document.network.linear):
+    for depth, layer in enumerate(document.network.fully_connected):
         rows = rows_at(document, depth)
         for before in range(depth + 1):
             seconds += rows * twice * layer_work(document, before).row
@@ -72,7 +72,9 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         memory += BALL_BYTES * rows * 8 * max(layer.inputs, layer.outputs)
     whole = joined_work(document)
     seconds += (
-        twice * whole.row * sum(rows_at(document, depth) for depth in range(len(document.network.linear)))
+        twice
+        * whole.row
+        * sum(rows_at(document, depth) for depth in range(len(document.network.fully_connected)))
     )
     seconds += counting_seconds(document, clients, cells)
     evaluated = sum(float(own.tuples.sum()) for own in asked)
@@ -84,13 +86,13 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
 
 def rows_at(document: Document, depth: int) -> int:
     """The number of rows that are carried back from a layer."""
-    last = depth == len(document.network.linear) - 1
-    return document.properties.d.shape[1] if last else 3 * document.network.linear[depth].outputs
+    last = depth == len(document.network.fully_connected) - 1
+    return document.properties.d.shape[1] if last else 3 * document.network.fully_connected[depth].outputs
 
 
 def layer_work(document: Document, place: int) -> Work:
     """All blocks that are about one layer, and the diagonal laws."""
-    linear = document.network.linear
+    linear = document.network.fully_connected
     start = sum(sum(layer.sizes) for layer in linear[:place])
     layer, work = linear[place], NOTHING
     stop = start + sum(layer.sizes)
@@ -149,7 +151,7 @@ def diagonal_work(layer: Linear) -> Work:
 
 def joined_work(document: Document) -> Work:
     """One covariance of all parameters, if some block is about several layers."""
-    ends = np.cumsum([0, *(sum(layer.sizes) for layer in document.network.linear)])
+    ends = np.cumsum([0, *(sum(layer.sizes) for layer in document.network.fully_connected)])
     laws = [client.law for client in document.clients if isinstance(client.law, BlockGaussian)]
     blocks = [own for law in laws for own in law.blocks]
     spanning = [

@@ -38,11 +38,11 @@ def block_layers(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian]
     loc = rule.start(network.dimension)
     for weight, law in weighed:
         loc = loc + arb(weight) * (exact(law.loc) if isinstance(law, BlockGaussian) else law.loc)
-    ends = np.cumsum([0, *(sum(layer.sizes) for layer in network.linear)])
+    ends = np.cumsum([0, *(sum(layer.sizes) for layer in network.fully_connected)])
     used = [(w, law) for w, law in weighed if w != 0]
     if any(_spans(own, ends) for _, law in used for own in _blocks(law)):
         return _joined_layers(network, loc, used, ends)
-    means = zip(network.linear, network.matrices(loc), ends, strict=False)
+    means = zip(network.fully_connected, network.matrices(loc), ends, strict=False)
     return [_layer(M, m, list(_parts(layer, int(start), used))) for layer, (M, m), start in means]
 
 

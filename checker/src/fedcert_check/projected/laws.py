@@ -10,7 +10,7 @@ from fedcert_check.document import Document
 from fedcert_check.masses import Gaussian, gaussian
 from fedcert_check.projected.block_laws import AnyGaussian, block_layers
 from fedcert_check.projected.dependent import Layer
-from fedcert_check.projected.layers import layered, require_alternating
+from fedcert_check.projected.layers import layered
 from fedcert_check.rules import LinearRule, linear
 
 Layers = Sequence[Layer]
@@ -53,7 +53,6 @@ def _under(document: Document, rule: LinearRule, laws: Sequence[AnyGaussian]) ->
     diagonal = [law for law in laws if isinstance(law, Gaussian)]
     if len(diagonal) == len(laws):
         return layered(document.network, *rule.moments(diagonal))
-    require_alternating(document.network)
     return block_layers(document.network, rule, laws)
 
 

@@ -10,7 +10,7 @@ from flint import arb, arb_mat
 
 from fedcert_check.balls import ZERO, Balls, matrix, zeros
 from fedcert_check.layers import Network
-from fedcert_check.validation import Array, require
+from fedcert_check.validation import Array
 
 
 class Unproven(ArithmeticError):
@@ -136,17 +136,10 @@ def greatest(balls: Balls) -> Balls:
     return np.array([largest(*row) for row in balls.tolist()], dtype=object)
 
 
-def require_alternating(network: Network) -> None:
-    """Raise unless a network is Linear, ReLU, Linear, …, Linear."""
-    require(network.rectified, "projected events are defined for layers linear, relu, linear, … alone")
-    require(network.layers[-1] == network.linear[-1], "the last layer is a ReLU")
-
-
 def layered(network: Network, loc: Balls, variance: Balls) -> list[RandomLayer]:
     """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters are independent normals."""
-    require_alternating(network)
-    laws = zip(network.matrices(loc), network.matrices(variance), strict=True)
-    return [random_layer(M, m, S2, s2) for (M, m), (S2, s2) in laws]
+    laws = zip(network.fully_connected, network.matrices(loc), network.matrices(variance), strict=True)
+    return [random_layer(M, m, S2, s2) for _, (M, m), (S2, s2) in laws]
 
 
 def random_layer(M: Balls, m: Balls, S2: Balls, s2: Balls) -> RandomLayer:
