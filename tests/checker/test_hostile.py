@@ -38,7 +38,8 @@ def no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError(NO_BALLS)
 
-    for module in ("boxes", "masses", "verifier", "rules", "cells", "projected.layers", "projected.exact"):
+    projected = ("projected.laws", "projected.block_laws", "projected.exact")
+    for module in ("boxes", "masses", "verifier", "rules", "cells", *projected):
         monkeypatch.setattr(f"fedcert_check.{module}.exact", never)
     monkeypatch.setattr("fedcert_check.cells.read_nodes", never)
     monkeypatch.setattr("fedcert_check.boxes.overlapping", never)

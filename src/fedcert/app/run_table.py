@@ -113,9 +113,10 @@ def _by_client(summary: Summary) -> Iterator[str]:
 
 def _caption(summary: Summary, empty: list[str]) -> str:
     inputs = summary["inputs"]
+    events = dict.fromkeys(row["events"] for row in summary["summary"] if row["events"] not in empty)
     lines = [
         f"{noun(summary)}: {chosen_inputs(inputs, noun(summary))}; {_balls(summary)}; rule"
-        f" {summary['config']['rule']}",
+        f" {summary['config']['rule']}; events {', '.join(events) or 'none'}",
         f"certified: proven bounds [L, U], or L alone, of the expected share of {asked(summary)}",
         *_accuracy(summary),
         *_by_client(summary),

@@ -19,7 +19,8 @@ def make_ranges(seed: int) -> Ranges:
     upper = lower + uniform(generator, 1, 5)
     none = torch.zeros(1, 5, dtype=torch.bool)
     spread = Spread.of(torch.zeros_like(lower), none, none)
-    return Ranges(lower, upper, (lower + upper) / 2, 0.1 + uniform(generator, 1, 5), upper.abs(), spread)
+    deviation = 0.1 + uniform(generator, 1, 5)
+    return Ranges(lower, upper, (lower + upper) / 2, deviation, upper.abs(), spread, independent=True)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -17,6 +17,7 @@ LATEX = {
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$", "|": "$|$",
     "×": r"$\times$", "±": r"$\pm$", "≤": r"$\le$", "≥": r"$\ge$", "−": "$-$", "–": "--", "…": r"\dots{}",
     "ε": r"$\epsilon$", "σ": r"$\sigma$", "α": r"$\alpha$", "γ": r"$\gamma$", "·": r"$\cdot$",
+    "ℓ": r"$\ell$", "∞": r"$\infty$",
 }  # fmt: skip
 
 SYMBOL = r"(\b[A-Z]\^[a-z]+)"  # a letter with a superscript, such as L^tr
