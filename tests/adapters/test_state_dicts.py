@@ -10,7 +10,7 @@ from torch import nn
 import fedcert
 from fedcert.adapters.posterior import Posterior
 from fedcert.adapters.state_dicts import from_state_dicts
-from fedcert.errors import InvalidLaw, ShapeMismatch
+from fedcert.errors import InvalidLaw, ShapeMismatch, UnreadableFile
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import mlp
@@ -28,6 +28,27 @@ def test_a_module_and_its_network_give_the_same_law() -> None:
     for own in (by_name.law, in_order.law):
         assert own.loc.tolist() == torch.cat([value.flatten() for value in STATE.values()]).tolist()
         assert own.scale.tolist() == torch.cat([value.flatten() for value in SPREAD.values()]).tolist()
+
+
+def test_files_of_state_dicts_are_read_and_nothing_in_them_is_run(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("means.pt", "deviations.pt")]
+    for path, own in zip(paths, (STATE, SPREAD), strict=True):
+        torch.save(own, path)
+    found = from_state_dicts(MODULE, str(paths[0]), paths[1])
+    assert torch.equal(found.law.loc, from_state_dicts(MODULE, STATE, SPREAD).law.loc)
+    assert torch.equal(found.law.scale, from_state_dicts(MODULE, STATE, SPREAD).law.scale)
+    torch.save(MODULE, paths[0])  # a pickled module
+    for wrong in (paths[0], tmp_path / "nowhere.pt", __file__):
+        with pytest.raises(UnreadableFile, match="means: no state dict"):
+            from_state_dicts(MODULE, wrong, SPREAD)
+    torch.save([1.0], paths[1])
+    with pytest.raises(InvalidLaw, match="means: a state dict is needed, or the path of one, not a list"):
+        from_state_dicts(MODULE, paths[1], SPREAD)
+
+
+def test_a_pair_of_state_dicts_is_told_who_reads_it() -> None:
+    with pytest.raises(InvalidLaw, match="posterior 0 is a pair of state dicts: read it with"):
+        fedcert.certify_classification([(STATE, SPREAD)], MODULE, [[0.1, 0.2]], [0], epsilon=0.1)
 
 
 def test_the_order_of_the_entries_does_not_matter_and_10_comes_after_2() -> None:

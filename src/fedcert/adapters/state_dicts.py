@@ -1,24 +1,29 @@
 """A posterior from two state dicts: the means and the deviations of named parameters."""
 
+import pickle
 import re
 from collections.abc import Mapping
+from os import PathLike
 
 import torch
 from torch import Tensor, nn
 
 from fedcert.adapters.named import named_posterior
 from fedcert.adapters.posterior import Posterior
-from fedcert.errors import ShapeMismatch
+from fedcert.errors import InvalidLaw, ShapeMismatch, UnreadableFile
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
 from fedcert.model.torch_module.trace import Chain
 from fedcert.numerics.convert import as_double
 
+StateDict = Mapping[str, Tensor] | str | PathLike[str]
+"""Parameters by name, or the path of a file that `torch.save` wrote of them."""
+
 
 def from_state_dicts(
     model: nn.Module | Network,
-    means: Mapping[str, Tensor],
-    deviations: Mapping[str, Tensor] | None = None,
+    means: StateDict,
+    deviations: StateDict | None = None,
     *,
     chain: Chain | None = None,
 ) -> Posterior:
@@ -30,8 +35,9 @@ def from_state_dicts(
 
     Args:
         model: the module, of which only the architecture matters, or the network.
-        means: by name, as `module.state_dict()` gives them.
-        deviations: by name; None for a network without any randomness.
+        means: by name, as `module.state_dict()` gives them, or the path of such a file. Files are read as
+            tensors alone: nothing in them is run.
+        deviations: likewise; None for a network without any randomness.
         chain: the steps of the module's forward, as for `from_torch`.
 
     Examples:
@@ -40,10 +46,27 @@ def from_state_dicts(
         >>> from_state_dicts(model, model.state_dict(), spread).law.scale.unique()
         tensor([0.1000], dtype=torch.float64)
     """
-    deviations = deviations or {}
+    loc, scale = _state_dict("means", means), _state_dict("deviations", deviations or {})
     if isinstance(model, Network):
-        return Posterior(model, _in_order(model, means, deviations))
-    return named_posterior(model, means, deviations, chain)
+        return Posterior(model, _in_order(model, loc, scale))
+    return named_posterior(model, loc, scale, chain)
+
+
+def _state_dict(what: str, given: StateDict) -> Mapping[str, Tensor]:
+    """Parameters by name, from a file if need be."""
+    if isinstance(given, str | PathLike):
+        try:
+            found = torch.load(given, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+            raise UnreadableFile(
+                f"{given}: {what}: no state dict that torch.save wrote ({reason})"
+            ) from error
+    else:
+        found = given
+    if not isinstance(found, Mapping):
+        raise InvalidLaw(f"{what}: a state dict is needed, or the path of one, not a {type(found).__name__}")
+    return found
 
 
 def _in_order(

@@ -101,6 +101,11 @@ def _law(client: int, posterior: AnyPosterior) -> Law | Message:
             f"posterior {client} is a {type(posterior).__name__}: give a law, a message, the path of a"
             " message, or a pair of arrays (means, deviations)"
         ) from error
+    if isinstance(loc, Mapping) or isinstance(scale, Mapping):
+        raise InvalidLaw(
+            f"posterior {client} is a pair of state dicts: read it with"
+            " fedcert.from_state_dicts(model, means, deviations)"
+        )
     what = f"the means and deviations of posterior {client}"
     return DiagonalGaussian(as_double(what, loc).clone(), as_double(what, scale).clone())  # not the caller's
 

@@ -127,7 +127,7 @@ def _certify(
 
     files = files_of(about["posteriors"], about["messages"])
     asked = load_config(config, certify_settings(about, settings, config, len(files)))
-    folder = out or Path("runs") / f"{asked.dataset}-{files[0].absolute().parent.name}-certified"
+    folder = out or Path("runs") / f"{asked.dataset}-{files[0].resolve().parent.name}-certified"
     with progress(Console(stderr=True), PROGRAM) as track:
         server = Server.receive(asked, files, about["min_clients"], track)
         for file, reason in server.accepted.refused.items():

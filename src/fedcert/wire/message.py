@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 
 import torch
@@ -154,16 +155,16 @@ class Message:
         """The same message on another device; what was checked once is not checked again."""
         return unchecked(self, law=self.law.to(device), cells=self.cells.to(device))
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the message as a safetensors file, whole or not at all."""
-        atomic.write(path, self.encoded())
+        atomic.write(Path(path), self.encoded())
 
     def encoded(self) -> bytes:
         """The content of the message's file; equal messages give equal bytes."""
         return tensorfile.encoded(self._header() | {"digest": self.digest}, self._tensors())
 
     @classmethod
-    def load(cls, path: Path, limits: Limits = LIMITS) -> "Message":
+    def load(cls, path: str | PathLike[str], limits: Limits = LIMITS) -> "Message":
         """Read a message; a file that is no sound message raises an error that names file, client and field.
 
         Nothing in the file is executed, and no more memory is taken than a few times `limits.file_bytes`.
@@ -174,7 +175,7 @@ class Message:
             limits: the most that it may hold.
         """
         try:
-            header, content = tensorfile.read(path, limits)
+            header, content = tensorfile.read(Path(path), limits)
             tensors = {name: torch.tensor(array) for name, array in content.items()}
             return _parse(header, tensors)
         except UnreadableFile as error:
