@@ -108,7 +108,7 @@ def test_single_precision_means_its_own_numbers() -> None:
         ([ARRAYS[0][0]], InvalidLaw, "posterior 0 is a ndarray"),
         ([(*ARRAYS[0], 1.0)], InvalidLaw, "posterior 0 is a tuple"),
         (ARRAYS[0], InvalidLaw, "posterior 0 is a ndarray"),
-        ([({"loc": 1}, {"scale": 2})], ShapeMismatch, "means and deviations of posterior 0"),
+        ([({"loc": 1}, {"scale": 2})], InvalidLaw, "posterior 0 is a pair of state dicts"),
         ([ARRAYS[0], (["x"], [1.0])], ShapeMismatch, "means and deviations of posterior 1"),
         ([([True], [1.0])], ShapeMismatch, "torch.bool has no exact value"),
         ([([2**53 + 1], [1.0])], ShapeMismatch, "no exact value"),

@@ -18,6 +18,8 @@ from fedcert.wire.certificate_file import save_certificate
 from fedcert_check import certificates, check, check_run
 from fedcert_check.errors import InvalidCertificate
 
+pytestmark = pytest.mark.slow
+
 RULES = ("fedavg", "pog")
 COARSE = {"fedavg": FixedPoint(6, 12), "pog": FixedPoint(6, 6)}
 NETWORK = mlp(2, 4, 2)
@@ -29,7 +31,6 @@ LAWS = [
 ASKED = linf_robustness([[0.65, 0.35], [0.4, 0.6]], [0, 1], 0.01, classes=2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("events", ["projected", "box"])
 @pytest.mark.parametrize("rule", RULES)
 def test_what_is_saved_is_proved_and_nearly_the_certificate_from_all_messages(
@@ -55,7 +56,6 @@ def exact_probability(laws: list[DiagonalGaussian], rule: str, x: torch.Tensor) 
     return 0.5 * math.erfc(-(row @ loc) / math.sqrt(2 * (row**2 @ variance)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_the_bounds_hold_for_the_real_posteriors_and_would_not_without_the_charge(rule: str) -> None:
     network, wrong, noise = mlp(2, 2), 0, 1e-9  # of the oracle

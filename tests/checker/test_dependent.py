@@ -26,6 +26,8 @@ from fedcert_check import check
 from fedcert_check.container import read_arrays
 from fedcert_check.digest import digest
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("local", "direct", "transported")
 
 

@@ -25,6 +25,8 @@ from fedcert_check import check
 from fedcert_check.cost import ProofLimits
 from fedcert_check.errors import InvalidCertificate, TooCostly
 
+pytestmark = pytest.mark.slow
+
 TABLES = "witness."
 
 
@@ -38,7 +40,6 @@ def fedavg_of_one() -> LinearRule:
     return LinearRule.fedavg([1])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["local", "transported", "direct"])
 def test_projected_claims_are_proved_and_keep_to_the_exact_probability(kind, tmp_path: Path) -> None:
     asked = problem(fedavg())
@@ -59,7 +60,6 @@ def mean_of_clients(laws: Sequence[Law]) -> list[arb]:
     return [sum((each[p] for each in own), arb(0)) / len(own) for p in range(2)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["local", "transported"])
 def test_boxes_around_components_are_proved_and_keep_to_the_exact_probability(kind, tmp_path: Path) -> None:
     laws = list(map(narrow, LAWS))
@@ -77,7 +77,6 @@ def test_box_events_have_no_direct_claim_for_mixtures() -> None:
     assert not family_named("box").supports(problem(fedavg()), "direct")
 
 
-@pytest.mark.slow
 def test_box_events_of_mixtures_are_proved_under_a_median(tmp_path: Path) -> None:
     asked = problem(TrimmedMean.median(3), list(map(narrow, LAWS)))
     asked = asked.asking(asked.properties[:1])
@@ -86,7 +85,6 @@ def test_box_events_of_mixtures_are_proved_under_a_median(tmp_path: Path) -> Non
     assert check(saved(tmp_path, asked, found)).verdict
 
 
-@pytest.mark.slow
 def test_close_components_are_proved_as_one_node(tmp_path: Path) -> None:
     """Balls that contain both components prove what a hull of them proved."""
     one = DiagonalGaussian(torch.tensor([3.0, 1.0]).double(), torch.tensor([0.1, 0.1]).double())

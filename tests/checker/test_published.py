@@ -28,6 +28,8 @@ from fedcert_check.files import read
 from fedcert_check.laws import DiagonalGaussian, GaussianMixture
 from fedcert_check.published import PRODUCTS, SETTINGS, require_deserved
 
+pytestmark = pytest.mark.slow
+
 FEDERATION = make_federation(widths=(2, 2), scale=0.1)
 ASKED: Properties = FEDERATION.safe.properties[:2]
 

@@ -17,6 +17,8 @@ from fedcert_check.errors import TooCostly
 from fedcert_check.families import family_of
 from fedcert_check.files import read
 
+pytestmark = pytest.mark.slow
+
 MEMORY = 2**30
 
 

@@ -12,6 +12,8 @@ from terminal import exit_code
 from fedcert_check import cli
 from fedcert_check.percent import bounds, percent_down, percent_up
 
+pytestmark = pytest.mark.slow
+
 
 def run(monkeypatch: pytest.MonkeyPatch, capsys, *arguments: str) -> tuple[int, str, str]:
     """The exit code, standard output and standard error of the command."""

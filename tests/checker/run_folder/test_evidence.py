@@ -20,6 +20,8 @@ from fedcert_check.digest import digest
 from fedcert_check.run_folder.compare import compare
 from fedcert_check.run_folder.words import last_line
 
+pytestmark = pytest.mark.slow
+
 DIRECT = "direct-fedavg-projected-eps-0.001.safetensors"
 
 

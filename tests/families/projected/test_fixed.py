@@ -27,6 +27,8 @@ from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
 
+pytestmark = pytest.mark.slow
+
 ALONE = LinearRule.fedavg([1])
 FAR = 2.0**-900
 ROUNDED = 1e-14
@@ -137,7 +139,6 @@ def test_one_random_parameter_has_the_probability_of_its_closed_form(place: str,
             assert found.upper.item() <= truth + 1e-4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "random", ["ffrr", "rrff", "rfrf", "frfr", "fffr", "rfff", "rrfr", "ffffrr", "rrffff", "rfrfrf"]
 )
