@@ -28,7 +28,12 @@ from fedcert_check.laws import DiagonalGaussian as CheckedLaw
 from fedcert_check.properties import Properties as Asked
 
 Tensors = dict[str, Tensor]
-PROJECTIONS: dict[str, Projections] = {"limit": Limit(), "product": Product(), "cells": Counted(64)}
+PROJECTIONS: dict[str, Projections | None] = {
+    "boxes": None,
+    "limit": Limit(),
+    "product": Product(),
+    "cells": Counted(64),
+}
 KINDS = ("local", "direct", *PROJECTIONS)
 
 

@@ -202,6 +202,7 @@ def lied(tensors: Tensors, generator: torch.Generator, share: float) -> Tensors:
             "constraint": (random * tensors["properties.d"].shape[1]).floor(),
             "method": (3 * random).floor(),
             "cells": (70 * random).floor(),
+            "boxes": 8 + (504 * random).floor(),
         }[parts[-1]]
 
     changed = dict(tensors)
@@ -303,6 +304,15 @@ def test_a_sign_is_one_of_three(kind: str, sign: int) -> None:
 
     with pytest.raises(InvalidCertificate, match="sign"):
         check(retold(certificate_of(2, kind), lambda t: demanding(change(t))))
+
+
+@pytest.mark.parametrize("bits", [-64, 0, 7, 513, 2**31 - 1])
+def test_an_absurd_width_of_boxes_is_refused(bits: int) -> None:
+    def change(tensors: Tensors) -> Tensors:
+        return tensors | {"witness.boxes": torch.tensor([bits], dtype=torch.int32)}
+
+    with pytest.raises(InvalidCertificate, match="boxes"):
+        check(retold(certificate_of(2, "boxes"), change))
 
 
 @pytest.mark.parametrize("cells", [-1, 2**14 + 1, 2**31 - 1])

@@ -101,6 +101,11 @@ class Problem:
         if self.sent is not None and len(self.sent.sources) != len(self.laws):
             raise ShapeMismatch(f"cells of {len(self.sent.sources)} clients, laws of {len(self.laws)}")
 
+    @cached_property
+    def remembered(self) -> dict[str, object]:
+        """What a family searched for and another claim can use again: choices, of which any is sound."""
+        return {}
+
     @property
     def gaussian(self) -> bool:
         """Whether every client's law is one Gaussian, not a mixture of several."""

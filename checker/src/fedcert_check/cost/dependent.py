@@ -55,13 +55,13 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         jobs: number of processes.
     """
     clients = len(document.clients)
-    local, transported = document.kind == "local", document.kind == "transported"
+    local, of_cells = document.kind == "local", "cells" in document.witness
     prefixes = [f"client.{i}." for i in range(clients)] if local else [""]
     asked = [evaluations(document, prefix, 1 if local else clients) for prefix in prefixes]
     if document.upper is not None:
         asked.append(evaluations(document, "upper.", clients))
-    cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if transported else 0
-    twice = 2 if transported else 1  # the deployed law, and the clients' shares
+    cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if of_cells else 0
+    twice = 2 if of_cells else 1  # the deployed law, and the clients' shares
     seconds, memory, built = 0.0, 0.0, 0.0
     for depth, layer in enumerate(document.network.fully_connected):
         rows = rows_at(document, depth)

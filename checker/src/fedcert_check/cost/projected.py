@@ -59,6 +59,10 @@ def estimate(document: Document, jobs: int) -> Cost:
     if any(isinstance(client.law, BlockGaussian) for client in document.clients):
         return dependent_cost(document, jobs)
     match document.kind:
+        case "transported" if "boxes" in document.witness:
+            asked = [evaluations(document, "", clients)]
+            seconds, law, kept = direct_seconds(document, asked), (LAW_OPERATIONS + 2) * clients, 0
+            seconds += asked[0].tuples.sum() * dimension * ELEMENT_SECONDS  # what is lost within an image
         case "transported":
             cells = min(MAX_CELLS, int(document.tensor("cells", np.int32, 1)[0]))  # more are refused
             asked = [evaluations(document, "", clients)]

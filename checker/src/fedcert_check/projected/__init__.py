@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx
@@ -11,6 +12,7 @@ from fedcert_check.document import Document, Proved
 from fedcert_check.parallel import over_properties
 from fedcert_check.progress import Tracker
 from fedcert_check.projected.block_laws import AnyGaussian
+from fedcert_check.projected.boxes import LEAST_BITS, MOST_BITS, Grid
 from fedcert_check.projected.chain import chained_violation
 from fedcert_check.projected.dependent import DependentLayer
 from fedcert_check.projected.exact import Region, violation
@@ -67,16 +69,12 @@ def any_hulls(document: Document) -> bool:
 def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
     """L and U under the deployed law."""
     laws, count = [client.law for client in document.clients], len(document.properties)
-    rows = None if has_nodes(document) else count
-    witness, chain = (Witness(document, prefix, rows) for prefix in ("", "chain."))
     attacks = Witness(document, "upper.", None if has_nodes(document, "upper.") else count)
 
+    chosen = Witness(document, "", None if has_nodes(document) else count)
+
     def safe(layers: Layers, p: int, row: int) -> float:
-        method = witness.method(row)
-        if method == EXACT:
-            return _safe(violation, layers, region(document, p), witness.choices(row))
-        chosen = chain.chain(row, method)
-        return _safe(chained_violation, layers, [layers], region(document, p), chosen, Projections(0))
+        return _safe(deployed_violation, chosen, layers, region(document, p), row)
 
     def not_unsafe(layers: Layers, p: int, row: int) -> float:
         return _upper(document, layers, p, attacks, row)
@@ -90,6 +88,15 @@ def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[
     lowers, *uppers = bounded(laws, partial(deployed, document), sides, hulls)
     highest = {p: above(parts) for found in uppers for p, parts in found.items()}
     return [Proved(below(lowers[p]) if p in lowers else 0.0, highest.get(p, 1.0)) for p in properties]
+
+
+def deployed_violation(witness: Witness, layers: Layers, region: Region, row: int) -> tuple[list[arb], arb]:
+    """The tails and the events of the method that a row of the witness names, under the deployed law."""
+    method = witness.method(row)
+    if method == EXACT:
+        return violation(layers, region, witness.choices(row))
+    chosen = witness.under("chain.").chain(row, method)
+    return chained_violation(layers, [layers], region, chosen, Projections(0))
 
 
 def _upper(document: Document, layers: Layers, p: int, witness: Witness, row: int) -> float:
@@ -137,9 +144,39 @@ def _local(document: Document, properties: Sequence[int], hulls: bool) -> list[P
 
 
 def _transported(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
-    """L from cells of the clients' projections."""
+    """L from boxes of the clients' parameters, or from cells of their projections."""
     laws = [client.law for client in document.clients]
     witness = Witness(document, "", None if has_nodes(document) else len(document.properties))
+    entries = read_entries(document, "", laws)
+    of_boxes = "boxes" in document.witness
+    build, safe = (_of_boxes if of_boxes else _of_cells)(document, witness)
+    (found,) = bounded(laws, build, [Side({p: entries[p] for p in properties}, safe)], hulls)
+    return [Proved(below(found[p])) for p in properties]
+
+
+def _of_boxes(document: Document, witness: Witness) -> tuple[Callable[..., Any], Callable[..., float]]:
+    """What is built of each tuple of laws, and what is then proved: boxes."""
+    bits = int(document.tensor("boxes", np.int32, 1)[0])
+    require(LEAST_BITS <= bits <= MOST_BITS, f"boxes of {bits} bits, not from {LEAST_BITS} to {MOST_BITS}")
+
+    def build(drawn: Sequence[AnyGaussian]) -> tuple[Layers, Grid]:
+        layers = deployed(document, drawn)
+        return layers, Grid.of(layers, bits)
+
+    def safe(built: tuple[Layers, Grid], p: int, row: int) -> float:
+        layers, grid = built
+
+        def violated() -> tuple[list[arb], arb]:
+            tails, events = deployed_violation(witness, layers, grid.tightened(region(document, p)), row)
+            return tails, events + grid.missed
+
+        return _safe(violated)
+
+    return build, safe
+
+
+def _of_cells(document: Document, witness: Witness) -> tuple[Callable[..., Any], Callable[..., float]]:
+    """What is built of each tuple of laws, and what is then proved: cells."""
     projections = Projections(int(document.tensor("cells", np.int32, 1)[0]))
     require(
         0 <= projections.cells <= MAX_CELLS,
@@ -153,9 +190,7 @@ def _transported(document: Document, properties: Sequence[int], hulls: bool) -> 
         chain = witness.chain(row, witness.method(row))
         return _safe(chained_violation, *built, region(document, p), chain, projections)
 
-    entries = read_entries(document, "", laws)
-    (found,) = bounded(laws, build, [Side({p: entries[p] for p in properties}, safe)], hulls)
-    return [Proved(below(found[p])) for p in properties]
+    return build, safe
 
 
 def dependent(layers: Layers) -> bool:

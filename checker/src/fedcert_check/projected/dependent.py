@@ -58,6 +58,12 @@ class DependentLayer:
         return np.asarray(sum((part.weight_variances for part in self.parts), nothing), dtype=object)
 
     @cached_property
+    def bias_variances(self) -> Balls:
+        """Of the biases."""
+        nothing = zeros(self.outputs)
+        return np.asarray(sum((part.bias_variances for part in self.parts), nothing), dtype=object)
+
+    @cached_property
     def square(self) -> arb_mat:
         """E W², entry by entry."""
         means = np.array(self.mean.entries(), dtype=object).reshape(self.outputs, self.inputs)
@@ -71,8 +77,7 @@ class DependentLayer:
     @cached_property
     def fixed(self) -> bool:
         """Whether neither weights nor biases are random."""
-        biases = [v for part in self.parts for v in part.bias_variances]
-        return self.fixed_weights and all(v == 0 for v in biases)
+        return self.fixed_weights and all(v == 0 for v in self.bias_variances)
 
     def deviations(self, rows: Balls) -> Balls:
         """The deviations of (B W̃)_k."""

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from fedcert.certificate import Certificate, Claim
 from fedcert.families.problem import Problem
+from fedcert.families.projected.bound import Split
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import (
     EXACT,
@@ -58,7 +59,7 @@ def certify_projected_directly(
 
     def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
         deployed = problem.deploy(components)
-        lower, below = lower_bound(network, deployed, properties, track)
+        lower, below = lower_bound(network, deployed, properties, track, split_of(problem, deployed, track))
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
@@ -106,20 +107,48 @@ def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
     return (1 - Enclosure.exactly(violated)).lower.clamp(min=0.0)
 
 
+def split_of(problem: Problem, deployed: GaussianLaw, track: Tracker) -> Split | None:
+    """The split that a search finds for a deployed law, searched once for all claims about Gaussian clients.
+
+    None for weights that depend on each other, which need none.
+    """
+    layers = random_layers(problem.network, deployed)
+    if not independent(layers):
+        return None
+    if not (problem.gaussian and deployed is problem.deployed):
+        return least_violation(layers, problem.properties, track)[1]
+    found = problem.remembered.get(EVENTS)
+    if not isinstance(found, Split):
+        found = least_violation(layers, problem.properties, track)[1]
+        problem.remembered[EVENTS] = found
+    return found
+
+
 def lower_bound(
-    network: Network, law: GaussianLaw, properties: Properties, track: Tracker = silent
+    network: Network,
+    law: GaussianLaw,
+    properties: Properties,
+    track: Tracker = silent,
+    split: Split | None = None,
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
 
     The bound is the least of three for each property: with the first hidden layer's law exact, and where
     that proves little, with every ReLU a line and the noise at random or at fixed activations. Weights that
     depend on each other leave the latter two.
+
+    Args:
+        network: f_θ.
+        law: of its parameters.
+        properties: P properties.
+        track: shows progress.
+        split: of the failure probability; one is searched for where None.
     """
     layers = random_layers(network, law)
     if not independent(layers):
         violated, choices = dependent_violation(layers, properties, track)
         return complement(violated), choices
-    _, split = least_violation(layers, properties, track)
+    split = split or least_violation(layers, properties, track)[1]
     found, choices = chosen_violation(layers, properties, split)
     violated = found.probability
     method = torch.full_like(violated, EXACT, dtype=torch.uint8)

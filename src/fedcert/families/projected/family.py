@@ -9,7 +9,7 @@ from fedcert.families.pooled import is_pooled, prove_pooled, supports_pooled
 from fedcert.families.problem import Problem
 from fedcert.families.projected.components import MAX_BOUNDS
 from fedcert.families.projected.direct import certify_projected_directly, certify_projected_locally
-from fedcert.families.projected.tails import Cells, Projections
+from fedcert.families.projected.tails import Projections
 from fedcert.families.projected.transported import certify_projected
 from fedcert.progress import Tracker, silent
 from fedcert.rules import LinearMap
@@ -22,14 +22,15 @@ class ProjectedFamily:
 
     Attributes:
         tuples: the maximum number of bounds for tuples of mixture components.
-        projections: how the clients' projections are cut into cells for transported claims.
+        projections: how the clients' projections are cut into cells for transported claims; None for boxes of
+            their parameters, which lose nothing that can be seen.
         attack: finds the inputs at which upper bounds are computed.
     """
 
     name: ClassVar[str] = "projected"
 
     tuples: int = MAX_BOUNDS
-    projections: Projections = field(default_factory=Cells)
+    projections: Projections | None = None
     attack: ProjectedGradient = field(default_factory=ProjectedGradient)
 
     def supports(self, problem: Problem, kind: Kind) -> bool:

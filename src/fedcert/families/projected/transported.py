@@ -1,6 +1,7 @@
-"""Transported certificates from projected events: cells of the clients' own projections."""
+"""Transported certificates from projected events: boxes of clients' parameters, or cells of projections."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float64
@@ -9,14 +10,15 @@ from torch import Tensor
 from fedcert.certificate import Certificate, Claim
 from fedcert.errors import ShapeMismatch
 from fedcert.families.problem import Problem
+from fedcert.families.projected.boxes import Boxes
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import Choices, least_chained_violation
 from fedcert.families.projected.components import MAX_BOUNDS, Interval
-from fedcert.families.projected.direct import EVENTS, complement
+from fedcert.families.projected.direct import EVENTS, complement, lower_bound, split_of
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.split import GOOD_ENOUGH
-from fedcert.families.projected.tails import Cells, Projections
+from fedcert.families.projected.tails import Projections
 from fedcert.laws import SMALLEST, DiagonalGaussian, DiagonalLaw, GaussianLaw
 from fedcert.model.network import Network
 from fedcert.numerics.rounding import require_gradual_underflow
@@ -33,39 +35,62 @@ def certify_projected(
     budget: int = MAX_BOUNDS,
     track: Tracker = silent,
 ) -> Certificate:
-    """L ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) from events of the clients' own laws, for each property.
+    """L ≤ Pr(A(Θ_1, …, Θ_n) ∈ S) from disjoint events of the clients' own laws, for each property.
 
-    The network sees the weights only through projections Σ_i P_i, where P_i is a projection of client i's
-    weights. The tail of this sum is bounded by that of independent normals with the same bounds of their
-    deviations (twice that tail where deviations depend on the layers before), and the latter by tuples of
-    disjoint cells, whose masses multiply. A tuple of mixture components is one Gaussian problem.
+    The events are the boxes of a fine grid (`boxes.py`), or cells of the scalar projections through which the
+    network sees the weights. A tuple of mixture components is one Gaussian problem.
 
     Args:
         problem: Gaussian clients or mixtures of them, under a rule that is linear in their parameters.
-        projections: slabs, cells or their limit; 512 cells per client where None.
+        projections: slabs, cells or their limit; None for boxes.
         budget: the maximum number of bounds of tuples of components.
         track: shows progress.
     """
     require_gradual_underflow()
-    rule, properties, projections = problem.rule, problem.properties, projections or Cells()
+    if not isinstance(problem.rule, LinearMap):
+        raise ShapeMismatch(f"the rule {problem.rule.name} is not linear: no events can be transported")
+    if projections is None:
+        bound, made_of = partial(_by_boxes, problem, track), ("boxes", Boxes().bits)
+    else:
+        bound, made_of = partial(_by_cells, problem, projections, track), ("cells", projections.cells)
+    (lower, _), witness = bounds_and_witness(problem.laws, bound, budget, GOOD_ENOUGH)
+    name, number = made_of
+    chosen = Witness({name: torch.tensor([number], dtype=torch.int32), **witness.tensors})
+    return Certificate(Claim("transported", problem.rule.name, EVENTS), lower, None, chosen)
+
+
+def _by_boxes(
+    problem: Problem, track: Tracker, components: Sequence[GaussianLaw]
+) -> tuple[Interval, Choices]:
+    """The bound under the deployed law, of margins that all networks of a tuple's image share."""
+    law = problem.deploy(components)
+    tightened, known = Boxes().tightened(random_layers(problem.network, law), problem.properties)
+    lower, choices = lower_bound(problem.network, law, tightened, track, split_of(problem, law, track))
+    lower = torch.where(known, lower, 0.0)
+    return (lower, torch.ones_like(lower)), choices
+
+
+def _by_cells(
+    problem: Problem, projections: Projections, track: Tracker, components: Sequence[GaussianLaw]
+) -> tuple[Interval, Choices]:
+    """The network sees the weights only through projections Σ_i P_i, P_i one of client i's weights.
+
+    The tail of this sum is bounded by that of independent normals with the same bounds of their deviations
+    (twice that tail where deviations depend on the layers before), and the latter by tuples of disjoint
+    cells, whose masses multiply.
+    """
+    rule, properties = problem.rule, problem.properties
     if not isinstance(rule, LinearMap):
         raise ShapeMismatch(f"the rule {rule.name} is not linear: no projections can be transported")
+    federation = client_layers(components, rule, problem.network, problem.deploy(components))
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
-
-    def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
-        federation = client_layers(components, rule, problem.network, problem.deploy(components))
-        found = [
-            least_chained_violation(federation, properties[part], projections)
-            for part in track(parts, "transporting projections")
-        ]
-        lower = complement(torch.cat([violated for violated, _ in found]))
-        choices = {name: torch.cat([c[name] for _, c in found]) for name in found[0][1]}
-        return (lower, torch.ones_like(lower)), choices
-
-    (lower, _), witness = bounds_and_witness(problem.laws, bound, budget, GOOD_ENOUGH)
-    cells = torch.tensor([projections.cells], dtype=torch.int32)
-    chosen = Witness({"cells": cells, **witness.tensors})
-    return Certificate(Claim("transported", rule.name, EVENTS), lower, None, chosen)
+    found = [
+        least_chained_violation(federation, properties[part], projections)
+        for part in track(parts, "transporting projections")
+    ]
+    lower = complement(torch.cat([violated for violated, _ in found]))
+    choices = {name: torch.cat([c[name] for _, c in found]) for name in found[0][1]}
+    return (lower, torch.ones_like(lower)), choices
 
 
 def client_layers(
