@@ -25,8 +25,9 @@ from fedcert_check.cost.rates import (
 from fedcert_check.document import Document
 from fedcert_check.parallel import pieces
 from fedcert_check.projected.inversion import MARKOV_RATES, MAX_TERMS
+from fedcert_check.projected.pieces import counts
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
-from fedcert_check.projected.witness import EXACT
+from fedcert_check.projected.witness import EXACT, PIECES
 
 LAW_OPERATIONS, SHARE_OPERATIONS = 12, 8  # on a parameter of a law, and of a client's share of it
 PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
@@ -95,16 +96,28 @@ def direct_seconds(document: Document, asked: Sequence[Evaluations]) -> float:
     """Lower bounds, each by its own method, and upper bounds of those properties that have one."""
     sizes, constraints = document.network.widths, document.properties.d.shape[1]
     below, *above = asked
-    exact = below.of_each_row(document.tensor("method", np.uint8, None)) == EXACT
+    method = below.of_each_row(document.tensor("method", np.uint8, None))
+    exact, cut = method == EXACT, method == PIECES
     seconds = float(below.tuples[exact].sum()) * violation_seconds(sizes, constraints)
     seconds += inverted_seconds(document, "", below)
-    seconds += float(below.tuples[~exact].sum()) * chained_seconds(sizes, constraints, 1, 0)
+    seconds += float(below.tuples[~exact & ~cut].sum()) * chained_seconds(sizes, constraints, 1, 0)
+    if cut.any():
+        rows = Evaluations(np.arange(number := pieces_of(document)), np.ones(number), 1.0)
+        seconds += number * violation_seconds(sizes, constraints) + inverted_seconds(
+            document, "pieces.", rows
+        )
     for own in above:
         bounded = float(own.tuples.sum())
         if own.members == 0 and document.upper is not None:  # rows of properties without one are not read
             bounded = float((document.upper < 1).sum())
         seconds += bounded * violation_seconds(sizes, 1) + inverted_seconds(document, "upper.", own)
     return seconds
+
+
+def pieces_of(document: Document) -> int:
+    """The number of pieces of all regions that are cut."""
+    method = document.tensor("method", np.uint8, len(document.properties))
+    return int(np.where(method == PIECES, counts(document).prod(1, dtype=np.int64), 0).sum())
 
 
 def violation_seconds(sizes: Widths, constraints: int) -> float:

@@ -19,8 +19,9 @@ from fedcert_check.projected.exact import Region, violation
 from fedcert_check.projected.laws import Layers, deployed, own, shares
 from fedcert_check.projected.layers import Unproven
 from fedcert_check.projected.mixtures import Side, above, below, bounded, has_nodes, read_entries
+from fedcert_check.projected.pieces import first_rows, pieces
 from fedcert_check.projected.tails import MAX_CELLS, Projections
-from fedcert_check.projected.witness import EXACT, Witness
+from fedcert_check.projected.witness import EXACT, PIECES, Witness
 from fedcert_check.validation import require
 
 PRECISIONS = (64, 128, 256)
@@ -95,8 +96,21 @@ def deployed_violation(witness: Witness, layers: Layers, region: Region, row: in
     method = witness.method(row)
     if method == EXACT:
         return violation(layers, region, witness.choices(row))
+    if method == PIECES:
+        return _over_pieces(witness.document, layers, region, row)
     chosen = witness.under("chain.").chain(row, method)
     return chained_violation(layers, [layers], region, chosen, Projections(0))
+
+
+def _over_pieces(document: Document, layers: Layers, region: Region, p: int) -> tuple[list[arb], arb]:
+    """The tails and the events of all pieces of a region."""
+    require(not has_nodes(document), "regions of a mixture are not cut into pieces")
+    witness, first = Witness(document, "pieces.", None), int(first_rows(document)[p])
+    tails, events = list[arb](), ZERO
+    for place, piece in enumerate(pieces(document, p, region)):
+        own, price = violation(layers, piece, witness.choices(first + place))
+        tails, events = tails + own, events + price
+    return tails, events
 
 
 def _upper(document: Document, layers: Layers, p: int, witness: Witness, row: int) -> float:

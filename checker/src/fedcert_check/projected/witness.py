@@ -8,7 +8,7 @@ from fedcert_check.projected.exact import Choices, TailChoice
 from fedcert_check.projected.inversion import MAX_TERMS
 from fedcert_check.validation import Array, require
 
-EXACT, CONDITIONAL, STATIC = 0, 1, 2
+EXACT, CONDITIONAL, STATIC, PIECES = 0, 1, 2, 3
 """The methods that a witness may choose, by the numbers of its tensor `method`."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float64, Int32
+from jaxtyping import Bool, Float64, Int32, Int64
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
@@ -60,7 +60,7 @@ class Split:
     deviation: Float64[Tensor, "P layers"]
     tilt: Float64[Tensor, "P hidden"]
 
-    def of(self, index: Bool[Tensor, "P"] | slice) -> "Split":
+    def of(self, index: Bool[Tensor, "P"] | Int64[Tensor, "Q"] | slice) -> "Split":
         """The split of some properties."""
         return Split(self.ranges[index], self.movement[index], self.deviation[index], self.tilt[index])
 

@@ -23,8 +23,8 @@ from fedcert.laws.affine import IndependentAffine, RandomAffine, independent
 from fedcert.model.properties import Properties
 
 Choices = Mapping[str, Tensor]
-EXACT, CONDITIONAL, STATIC = 0, 1, 2
-"""Methods: the first layer's law exact; or every ReLU a line, noise at random or at fixed activations."""
+EXACT, CONDITIONAL, STATIC, PIECES = 0, 1, 2, 3
+"""Methods: the first layer's law exact; every ReLU a line, noise at random or fixed activations; pieces."""
 
 
 def chosen_violation(

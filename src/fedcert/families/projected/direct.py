@@ -12,6 +12,7 @@ from fedcert.families.projected.bound import Split
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import (
     EXACT,
+    PIECES,
     Choices,
     best_of,
     chosen_violation,
@@ -22,6 +23,7 @@ from fedcert.families.projected.components import MAX_BOUNDS, Interval
 from fedcert.families.projected.dependent import dependent_satisfaction, dependent_violation
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.nodes import bounds_and_witness
+from fedcert.families.projected.pieces import better_cut, cut_violation, piece_choices
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
 from fedcert.laws import GaussianLaw
 from fedcert.laws.affine import independent
@@ -59,7 +61,10 @@ def certify_projected_directly(
 
     def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
         deployed = problem.deploy(components)
-        lower, below = lower_bound(network, deployed, properties, track, split_of(problem, deployed, track))
+        split = split_of(problem, deployed, track)
+        lower, below = lower_bound(network, deployed, properties, track, split)
+        if split is not None and problem.gaussian:  # rows of pieces are not rows of nodes
+            lower, below = by_pieces(network, deployed, properties, split, (lower, below))
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
@@ -160,6 +165,40 @@ def lower_bound(
     violated[open_ones] = torch.minimum(violated[open_ones], chained)
     choices = {"method": method, **choices, **prefixed("chain", _spread_out(chain, open_ones))}
     return complement(violated), choices
+
+
+def by_pieces(
+    network: Network,
+    law: GaussianLaw,
+    properties: Properties,
+    searched: Split,
+    whole: tuple[Float64[Tensor, "P"], Choices],
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """The better of a bound of whole regions and one of their pieces, for each property.
+
+    Args:
+        network: f_θ.
+        law: of its parameters, which are independent.
+        properties: P properties.
+        searched: the split of the failure probability that is best for whole regions.
+        whole: L of whole regions, and the choices behind it.
+    """
+    lower, choices = whole
+    layers = random_layers(network, law)
+    if not independent(layers):
+        return whole
+    bounds = (1 - Enclosure.exactly(lower)).upper
+    found = [
+        (*cut_violation(layers, properties, split, bounds), split)
+        for split in (searched, uniform_split(layers, properties, STARTS[0]))
+    ]
+    violated, counts, split = better_cut(*found)
+    cut = complement(violated)
+    wins = (cut > lower) & (counts.prod(-1) > 1)
+    counts = torch.where(wins.unsqueeze(-1), counts, 1)
+    chosen = {**choices, **piece_choices(layers, properties, split, counts)}
+    chosen["method"] = torch.where(wins, PIECES, choices["method"]).to(choices["method"].dtype)
+    return torch.where(wins, cut, lower), chosen
 
 
 def _spread_out(choices: Choices, chosen: Bool[Tensor, "P"]) -> Choices:

@@ -14,7 +14,7 @@ from fedcert.families.projected.boxes import Boxes
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import Choices, least_chained_violation
 from fedcert.families.projected.components import MAX_BOUNDS, Interval
-from fedcert.families.projected.direct import EVENTS, complement, lower_bound, split_of
+from fedcert.families.projected.direct import EVENTS, by_pieces, complement, lower_bound, split_of
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.split import GOOD_ENOUGH
@@ -65,7 +65,10 @@ def _by_boxes(
     """The bound under the deployed law, of margins that all networks of a tuple's image share."""
     law = problem.deploy(components)
     tightened, known = Boxes().tightened(random_layers(problem.network, law), problem.properties)
-    lower, choices = lower_bound(problem.network, law, tightened, track, split_of(problem, law, track))
+    split = split_of(problem, law, track)
+    lower, choices = lower_bound(problem.network, law, tightened, track, split)
+    if split is not None and problem.gaussian:
+        lower, choices = by_pieces(problem.network, law, tightened, split, (lower, choices))
     lower = torch.where(known, lower, 0.0)
     return (lower, torch.ones_like(lower)), choices
 
