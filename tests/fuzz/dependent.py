@@ -1,9 +1,9 @@
 """Laws whose parameters depend on each other: against exact arithmetic, and on to the checker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
-from dependent_problems import STRUCTURES
+from dependent_problems import Structure
 from dependent_problems import law as structured
 from flint import arb
 from problems import normal, uniform
@@ -12,7 +12,7 @@ from fedcert.errors import FedcertError
 from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.projected.family import ProjectedFamily
-from fedcert.laws import DenseGaussian, DiagonalGaussian, GaussianLaw
+from fedcert.laws import BlockGaussian, DenseGaussian, DiagonalGaussian, GaussianLaw
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -69,47 +69,92 @@ def pieces(generator: torch.Generator) -> Iterator[Verdict]:
 
 
 def half_spaces(generator: torch.Generator) -> Iterator[Verdict]:
-    """One layer and one constraint at a point: probabilities in closed form, from below and from above."""
-    inputs, clients = choice(generator, 1, 2, 3), choice(generator, 1, 2, 3)
-    unit = 10 ** choice(generator, 0.0, between(generator, -40, 40))
-    laws = [_law(generator, inputs + 1, unit) for _ in range(clients)]
-    weights = normal(generator, clients, 1)
+    """One neuron and one constraint at a point: probabilities in closed form, from below and from above."""
+    network, unit = (
+        mlp(choice(generator, 1, 2, 3), 1),
+        10 ** choice(generator, 0.0, between(generator, -40, 40)),
+    )
+    laws = [_law(generator, network.parameters, unit) for _ in range(choice(generator, 1, 2, 3))]
+    yield from _half_spaces(generator, network, laws)
+
+
+def kronecker_half_spaces(generator: torch.Generator) -> Iterator[Verdict]:
+    """Some neurons, of Kronecker-factored weights and dense biases."""
+    network = mlp(choice(generator, 1, 2, 3), choice(generator, 1, 2, 3))
+    unit = 10 ** choice(generator, 0.0, between(generator, -20, 20))
+    laws = [
+        structured(generator, network, "kronecker", unit * normal(generator, network.parameters), unit)
+        for _ in range(choice(generator, 1, 2, 3))
+    ]
+    yield from _half_spaces(generator, network, laws)
+
+
+def _half_spaces(
+    generator: torch.Generator, network: Network, laws: Sequence[DenseGaussian | BlockGaussian]
+) -> Iterator[Verdict]:
+    weights = normal(generator, len(laws), 1)
     rule = LinearRule(weights.sign() * weights.abs().clamp(min=0.05))
-    x, C = normal(generator, 1, inputs), normal(generator, 1, 1, 1)
-    c = C[0, 0, 0] * torch.cat([x[0], torch.ones(1).double()])
-    parts = zip(weights[:, 0], laws, strict=True)
-    spread = sum(
-        ((w * law.factor.mT @ c).square().sum() for w, law in parts), torch.zeros(()).double()
-    ).sqrt()
-    mean = c @ rule([law.loc for law in laws])
-    d = (choice(generator, 1.0, 3.0, 7.0) * normal(generator, 1)[0] * spread - mean).view(1, 1)
+    x, C = normal(generator, 1, network.inputs), normal(generator, 1, 1, network.outputs)
+    margin = torch.einsum("k,spk->s", C[0, 0], network(rule.pushforward(laws).sample(64, generator), x))
+    d = choice(generator, 1.0, 3.0, 7.0) * normal(generator, 1)[0] * margin.std() - margin.mean()
     found = ProjectedFamily().prove(
-        Problem(mlp(inputs, 1), Properties(Box.point(x), C, d), tuple(laws), rule),
+        Problem(network, Properties(Box.point(x), C, d.view(1, 1)), tuple(laws), rule),
         kind := choice(generator, "direct", "transported"),
     )
-    truth = accurate(lambda: _half_space(laws, rule, c, d.item()))
+    truth = accurate(lambda: _half_space(laws, rule, balls(C[0, 0]), balls(x[0]), d.item()))
     low, high = found.lower.item(), 1.0 if found.upper is None else found.upper.item()
     sound = not (truth < arb(low) or truth > arb(high))
     yield Verdict(bool(sound), low > 0 or high < 1, f"{kind}: [{low}, {high}], but {truth}")
 
 
-def _half_space(laws: list[DenseGaussian], rule: LinearRule, c: torch.Tensor, d: float) -> arb:
-    mean, variance, own = arb(d), arb(0), balls(c)
+def _half_space(
+    laws: Sequence[DenseGaussian | BlockGaussian], rule: LinearRule, C: list[arb], x: list[arb], d: float
+) -> arb:
+    """Pr(C (W x + b) + d ≥ 0)."""
+    mean, variance = arb(d), arb(0)
+    coefficients = [own * h for own in C for h in x] + C
     for w, law in zip(rule.weights[:, 0].tolist(), laws, strict=True):
-        mean = mean + arb(w) * dot(own, balls(law.loc))
-        columns = [arb(w) * dot(own, balls(column)) for column in law.factor.mT]
-        variance = variance + dot(columns, columns)
+        mean = mean + arb(w) * dot(coefficients, balls(law.loc))
+        seen = [arb(w) * own for own in _seen(law, C, x)]
+        variance = variance + dot(seen, seen)
     if variance == 0:
         return arb(1 if mean >= 0 else 0)
     return tail(-mean / variance.sqrt())
 
 
-def checked(generator: torch.Generator) -> Iterator[Verdict]:
-    """Certificates of every kind and structure, which the checker must prove."""
+def _seen(law: DenseGaussian | BlockGaussian, C: list[arb], x: list[arb]) -> list[arb]:
+    """What C (W x + b) sees of each of the normals behind a law: (UᵀC)_a D_ab (Vᵀx)_b, and so on."""
+    if isinstance(law, DenseGaussian):
+        coefficients = [own * h for own in C for h in x] + C
+        return [dot(coefficients, balls(column)) for column in law.factor.mT]
+    kronecker, biases = law.blocks
+    left = [dot(C, balls(column)) for column in kronecker.left.mT]
+    right = [dot(x, balls(column)) for column in kronecker.right.mT]
+    scale = balls(kronecker.scale)
+    weights = [a * scale[i][j] * b for i, a in enumerate(left) for j, b in enumerate(right)]
+    return weights + [dot(C, balls(column)) for column in biases.factor.mT]
+
+
+def checked_dense(generator: torch.Generator) -> Iterator[Verdict]:
+    """Certificates of laws by a factor, of every kind, which the checker must prove."""
+    yield from _checked(generator, "joined", "layers")
+
+
+def checked_kronecker(generator: torch.Generator) -> Iterator[Verdict]:
+    """The same of Kronecker-factored laws of all layers."""
+    yield from _checked(generator, "kronecker")
+
+
+def checked_last_layers(generator: torch.Generator) -> Iterator[Verdict]:
+    """The same of laws whose last layer alone has dependent parameters, and of sums of blocks."""
+    yield from _checked(generator, "last", "head", "mixed")
+
+
+def _checked(generator: torch.Generator, *structures: Structure) -> Iterator[Verdict]:
     hidden = [choice(generator, 1, 2, 4) for _ in range(choice(generator, 0, 1, 1, 2))]
     network = mlp(choice(generator, 1, 2, 3), *hidden, choice(generator, 1, 2, 3))
     try:
-        laws, rule = _federation(generator, network)
+        laws, rule = _federation(generator, network, choice(generator, *structures))
         messages = [Message(f"client-{i}", law, Cells.none(law.dimension), 1) for i, law in enumerate(laws)]
         properties = _properties(generator, network, rule.pushforward(laws))
     except FedcertError:  # beyond what laws, messages and properties may be
@@ -120,9 +165,11 @@ def checked(generator: torch.Generator) -> Iterator[Verdict]:
     yield from _judged(certificate, network, properties, rule, messages)
 
 
-def _federation(generator: torch.Generator, network: Network) -> tuple[list[GaussianLaw], LinearRule]:
+def _federation(
+    generator: torch.Generator, network: Network, structure: Structure
+) -> tuple[list[GaussianLaw], LinearRule]:
     shared, clients = 2 * network.initialise(generator).double(), choice(generator, 1, 2, 3)
-    scale, structure = 10 ** between(generator, -3.0, -0.5), choice(generator, *STRUCTURES)
+    scale = 10 ** between(generator, -3.0, -0.5)
     laws: list[GaussianLaw] = []
     for _ in range(clients):
         loc = shared + scale * normal(generator, len(shared))
