@@ -30,14 +30,14 @@ from fedcert.families.projected.spread import rounded_centre
 from fedcert.laws import DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.diagonal_affine import DiagonalAffine
-from fedcert.model.layers import AvgPool2d, Conv2d, Lines, MaxPool2d, Sigmoid, Tanh
+from fedcert.model.layers import AvgPool2d, Conv2d, Linear, Lines, MaxPool2d, ResidualSum, Sigmoid, Tanh
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.backward import LinearBound, LooseBound
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail_lower, tail_upper
-from fedcert.numerics.interval import Bounds
+from fedcert.numerics.interval import Bounds, total
 from fedcert.numerics.rectified import log_moment, second_moment
 from fedcert.numerics.rounding import exp_down, exp_up, log_down, log_up, sum_down, tanh_down
 from fedcert.randomness import stream
@@ -212,6 +212,26 @@ def mean_of_an_interval() -> bool:
     found = AvgPool2d((1, 1, 3), (1, 3), (1, 1)).interval((), Bounds(CANCELLING, CANCELLING))
     with precision(EXACT):
         return all(below(low, arb(-1) / 3) for low in found.lower.flatten().tolist())
+
+
+def sum_of_chains() -> bool:
+    """Interval and backward bounds of x + w x where 1 + w is no float."""
+    layer, w = ResidualSum((Linear(1, 1),)), 2.0**-60
+    parameters = [
+        Bounds(full(own, 1, *shape), full(own, 1, *shape)) for own, shape in ((w, (1, 1)), (0.0, (1,)))
+    ]
+    x = Bounds(full(1.0, 1, 1), full(1.0, 1, 1))
+    with precision(EXACT):
+        truth = arb(1) + arb(w)
+        ends = layer.backward(parameters, x, LinearBound.of(full(1.0, 1, 1, 1, 1))).ends
+        interval = total([x, Bounds(x.lower * w, x.upper * w)])
+        return all(
+            below(low, truth) and above(high, truth)
+            for low, high in (
+                (interval.lower.item(), interval.upper.item()),
+                (ends.lower.item(), ends.upper.item()),
+            )
+        )
 
 
 def tangents() -> bool:

@@ -31,7 +31,7 @@ from fedcert.families.projected import centre, chain, inversion, relaxation, spr
 from fedcert.laws import covariance
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, sigmoid, tanh
-from fedcert.numerics import backward, enclosure
+from fedcert.numerics import backward, enclosure, interval
 from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
 from fedcert.verify import linear as verifier
@@ -97,6 +97,12 @@ def inward_logistic(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sigmoid, name, unmoved)
 
 
+def inward_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of intervals and of coefficients are not rounded outward."""
+    for name in ("down", "up"):
+        monkeypatch.setattr(interval, name, unmoved)
+
+
 def nothing_outward(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither products nor sums of enclosures are rounded outward."""
     uncharged(monkeypatch, "sum_down")
@@ -149,6 +155,7 @@ CHARGES = [
     Charge("layers.AvgPool2d.interval", without("sum_down"), cases.mean_of_an_interval),
     Charge("layers.AvgPool2d.backward: coefficients", without("backward"), cases.overlapping_means),
     Charge("layers.MaxPool2d._onto_pixels", without("_onto_pixels"), cases.overlapping_maxima),
+    Charge("numerics.total: one float outward", inward_sums, cases.sum_of_chains),
     Charge("numerics.tanh_down: 16 u", without("tanh_down"), cases.tangents),
     Charge("layers.tanh.line_above", steep_tangents, cases.lines_around_tanh),
     Charge("layers.Sigmoid.interval", inward_logistic, cases.logistic_values),

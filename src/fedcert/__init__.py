@@ -27,6 +27,7 @@ _HOME = {
     "Posterior": "adapters.posterior",
     "Problem": "families.problem",
     "Properties": "model.properties",
+    "Residual": "model.torch_module.residual",
     "Safe": "verify",
     "TrimmedMean": "rules",
     "Verifier": "verify",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from fedcert.model.properties import Properties as Properties
     from fedcert.model.properties import linf_robustness as linf_robustness
     from fedcert.model.regions import on_boxes as on_boxes
+    from fedcert.model.torch_module.residual import Residual as Residual
     from fedcert.numerics.box import Box as Box
     from fedcert.randomness import stream as stream
     from fedcert.rules import LinearRule as LinearRule

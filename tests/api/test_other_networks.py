@@ -24,6 +24,12 @@ MODULES = {
     ),
     "tanh": lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 3), nn.Tanh(), nn.Linear(3, 2)),
     "sigmoid": lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 3), nn.Sigmoid(), nn.Linear(3, 2)),
+    "residual": lambda: nn.Sequential(
+        nn.Conv2d(1, 2, 2, stride=2), nn.ReLU(),
+        fedcert.Residual(nn.Sequential(nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU())),
+        fedcert.Residual(nn.Sequential(nn.ReLU(), nn.Conv2d(2, 3, 2, stride=2)), nn.Conv2d(2, 3, 2)),
+        nn.Flatten(), nn.Linear(3, 2),
+    ),
 }  # fmt: skip
 
 
@@ -55,7 +61,7 @@ def test_what_is_certified_is_proved_again(name: str, events: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", MODULES)
 def test_projected_events_refuse_what_they_do_not_know(name: str) -> None:
-    with pytest.raises(UnsupportedLayer):
+    with pytest.raises(UnsupportedLayer, match=r"projected events are not defined for [A-Z]\w+\("):
         certified(name, "projected")
 
 

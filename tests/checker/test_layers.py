@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.layers import LAYERS, MAX_LAYERS, LeakyReLU, Linear, Network, ReLU, Tanh
+from fedcert_check.layers import LAYERS, MAX_LAYERS, LeakyReLU, Linear, Network, ReLU, Residual, Tanh
 
 RELU = {"type": "relu"}
 
@@ -27,7 +27,8 @@ def test_a_network_is_read_layer_by_layer() -> None:
 
 @pytest.mark.parametrize("kind", ["gelu", "Linear", "", None, 3, ["relu"], {"relu": 1}])
 def test_another_layer_is_refused_by_name(kind: object) -> None:
-    known = ["linear", "conv2d", "avg-pool2d", "max-pool2d", "relu", "leaky-relu", "tanh", "sigmoid"]
+    single = ["linear", "conv2d", "avg-pool2d", "max-pool2d", "relu", "leaky-relu", "tanh", "sigmoid"]
+    known = [*single, "residual"]
     assert list(LAYERS.known) == known
     with pytest.raises(InvalidCertificate) as refused:
         Network.read([linear(1, 1), {"type": kind}])
@@ -118,10 +119,56 @@ def test_a_network_on_images_is_read() -> None:
         (pool("avg-pool2d", dilation=[1, 1]), "an avg-pool2d layer has the fields"),
         (pool("max-pool2d", padding=[0, 0]), "a max-pool2d layer has the fields"),
         (pool("max-pool2d", kernel=[3, 1]), "a kernel of"),
-        ({"type": "tanh", "slope": 1.0}, "a tanh layer has the fields"),
-        ({"type": "sigmoid", "slope": 1.0}, "a sigmoid layer has the fields"),
+        ({"type": "tanh", "slope": 1.0}, "a Tanh layer has the fields"),
+        ({"type": "sigmoid", "slope": 1.0}, "a Sigmoid layer has the fields"),
     ],
 )
 def test_what_is_no_layer_on_images_is_refused(entry: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidCertificate, match=complaint):
         Network.read([entry, linear(8, 1)])
+
+
+def residual(body: Any, shortcut: Any = (), **other: Any) -> dict[str, Any]:
+    shortcut = list(shortcut) if isinstance(shortcut, tuple) else shortcut
+    return {"type": "residual", "body": body, "shortcut": shortcut, **other}
+
+
+def test_a_residual_layer_is_read_with_the_layers_inside() -> None:
+    network = Network.read([
+        linear(3, 2),
+        residual([RELU, linear(2, 4)], (linear(2, 4),)),
+        RELU,
+        linear(4, 1),
+    ])
+    assert network.layers[1] == Residual((ReLU(), Linear(2, 4)), (Linear(2, 4),))
+    assert network.linear == [Linear(3, 2), Linear(2, 4), Linear(2, 4), Linear(4, 1)]
+    assert network.widths == (3, 2, 4, 1)
+    assert network.maps == [(3, 2), (2, 4), (2, 4), (4, 1)]
+    assert network.sizes == [6, 2, 8, 4, 8, 4, 4, 1]
+    assert not network.rectified
+    assert Network.read([residual([linear(2, 2)])]).widths == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        (residual([]), "needs a layer with a number of inputs"),
+        (residual([RELU]), "needs a layer with a number of inputs"),
+        (residual("relu"), "layers are 'relu'"),
+        (residual([linear(2, 2)], {}), "layers are {}"),
+        (residual([linear(2, 2)], None), "layers are None"),
+        (residual([3]), "a layer is 3"),
+        (residual([linear(2, 3)]), "a residual layer adds 3 numbers to 2"),
+        (residual([linear(2, 3)], (linear(2, 2),)), "a residual layer adds 3 numbers to 2"),
+        (residual([linear(2, 2)], (linear(3, 2),)), "a layer of 3 inputs follows one of 2 outputs"),
+        (residual([linear(2, 4), linear(3, 2)]), "a layer of 3 inputs follows one of 4 outputs"),
+        (residual([RELU, {"type": "tanh"}, linear(2, 2)]), "an activation follows another"),
+        (residual([residual([linear(2, 2)])]), "layer type 'residual'"),
+        (residual([linear(2, 2)], more=1), "a residual layer has the fields"),
+        (residual([linear(2, 2)] * (MAX_LAYERS + 1)), f"more than {MAX_LAYERS}"),
+        (residual([linear(2, 2)] * MAX_LAYERS, (linear(2, 2),)), f"more than {MAX_LAYERS}"),
+    ],
+)
+def test_what_is_no_residual_layer_is_refused(entry: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidCertificate, match=complaint):
+        Network.read([entry, linear(2, 1)])

@@ -26,6 +26,7 @@ from fuzz import (
     networks,
     pieces,
     regions,
+    residual,
     rules,
     sums,
 )
@@ -55,6 +56,8 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "convolutions": (images.convolutions, 1),
     "mean pools": (images.means, 1),
     "max pools": (images.maxima, 1),
+    "residual additions": (residual.vectors, 1),
+    "residual additions of images": (residual.images, 1),
     "weighted regions": (regions.weighted, 5),
     "cells of projections": (masses.convolution, 3),
     "layers": (pieces.layers, 5),

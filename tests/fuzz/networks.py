@@ -1,6 +1,6 @@
 """Margins of the verifiers, in exact arithmetic at points and corners of their boxes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from exact_images import exact_conv2d, exact_mean, windows_of
@@ -14,10 +14,12 @@ from fedcert.model.layers import (
     Activation,
     AvgPool2d,
     Conv2d,
+    Layer,
     LeakyReLU,
     Linear,
     MaxPool2d,
     ReLU,
+    ResidualSum,
     Sigmoid,
     Tanh,
 )
@@ -58,29 +60,45 @@ def problem(generator: torch.Generator, network: Network | None = None) -> tuple
 
 def forward(network: Network, theta: Tensor, x: Tensor) -> list[arb]:
     """f_θ(x), exactly; where there is a library function or a quotient, with thousands of digits."""
-    h = balls(x)
-    for layer, parameters in zip(network.layers, network.unflatten(theta), strict=True):
-        match layer:
-            case Linear():
-                rows = zip(*map(balls, parameters), strict=True)
-                h = [dot(row, h) + b for row, b in rows]
-            case LeakyReLU():
-                h = [a if a > 0 else arb(layer.slope) * a for a in h]
-            case Conv2d():
-                h = exact_conv2d(layer)([balls(own) for own in parameters], h)
-            case AvgPool2d():
-                h = [exact_mean(own) for own in windows_of(layer, h)]
-            case MaxPool2d():
-                h = [max(own) for own in windows_of(layer, h)]
-            case Tanh():
-                h = [a.tanh() for a in h]
-            case Sigmoid():
-                h = [(1 + (a / 2).tanh()) / 2 for a in h]
-            case ReLU():
-                h = [relu(a) for a in h]
-            case _:
-                raise TypeError(f"no exact {layer}")
+    return exact_chain(
+        network.layers, [[balls(own) for own in layer] for layer in network.unflatten(theta)], balls(x)
+    )
+
+
+def exact_chain(layers: Sequence[Layer], parameters: Sequence[list], h: list[arb]) -> list[arb]:
+    """Layers one after the other, each with its parameters."""
+    for layer, own in zip(layers, parameters, strict=True):
+        h = exact_layer(layer, own, h)
     return h
+
+
+def exact_layer(layer: Layer, parameters: list, h: list[arb]) -> list[arb]:
+    match layer:
+        case Linear():
+            return [dot(row, h) + b for row, b in zip(*parameters, strict=True)]
+        case LeakyReLU():
+            return [a if a > 0 else arb(layer.slope) * a for a in h]
+        case Conv2d():
+            return exact_conv2d(layer)(parameters, h)
+        case AvgPool2d():
+            return [exact_mean(own) for own in windows_of(layer, h)]
+        case MaxPool2d():
+            return [max(own) for own in windows_of(layer, h)]
+        case Tanh():
+            return [a.tanh() for a in h]
+        case Sigmoid():
+            return [(1 + (a / 2).tanh()) / 2 for a in h]
+        case ReLU():
+            return [relu(a) for a in h]
+        case ResidualSum():
+            own = iter(parameters)
+            ends = [
+                exact_chain(chain, [[next(own) for _ in part.shapes] for part in chain], h)
+                for chain in (layer.body, layer.shortcut)
+            ]
+            return [a + b for a, b in zip(*ends, strict=True)]
+        case _:
+            raise TypeError(f"no exact {layer}")
 
 
 def least_margins(network: Network, box: Box, properties: Properties, p: int, generator) -> list[arb]:

@@ -41,9 +41,9 @@ def test_a_module_that_is_used_twice_is_not_lost() -> None:
         from_torch(nn.Sequential(linear, relu, linear))
 
 
-class Residual(nn.Sequential):
+class Gated(nn.Sequential):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + super().forward(x)
+        return x * super().forward(x)
 
 
 class Negation(nn.ReLU):
@@ -60,7 +60,7 @@ def hooked() -> nn.Linear:
 @pytest.mark.parametrize(
     "module",
     [
-        Residual(nn.Linear(2, 2)),
+        Gated(nn.Linear(2, 2)),
         nn.Sequential(nn.Linear(2, 2), Negation()),
         nn.Sequential(hooked()),
         nn.Sequential(prune.random_unstructured(nn.Linear(2, 2), "weight", 0.5)),

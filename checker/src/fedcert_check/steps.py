@@ -3,6 +3,7 @@
 All end points are exact numbers, rounded outward to 128 bits after each step.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -96,6 +97,39 @@ class Affine(NamedTuple):
     def tied(self, h: Interval) -> bool:
         """There are no lines."""
         return False
+
+
+class Sum(NamedTuple):
+    """The sum of what chains of layers make of the same h; a chain without layers is h itself."""
+
+    chains: tuple[tuple[Step, ...], ...]
+
+    @property
+    def bends(self) -> bool:
+        """An addition does not; layers inside say for themselves."""
+        return False
+
+    @property
+    def elementwise(self) -> bool:
+        """It is not."""
+        return False
+
+    def image(self, h: Interval) -> Interval:
+        """The sum of the chains' bounds."""
+        ends = []
+        for chain in self.chains:
+            value = h
+            for step in chain:
+                value = step.image(value)
+            ends.append(value)
+        return added(ends)
+
+
+def added(summands: Sequence[Interval]) -> Interval:
+    """Bounds of a sum."""
+    low = sum((own.lower for own in summands[1:]), summands[0].lower)
+    high = sum((own.upper for own in summands[1:]), summands[0].upper)
+    return Interval(lower(low), upper(high))
 
 
 def least(weight: Interval, x: Interval) -> Balls:

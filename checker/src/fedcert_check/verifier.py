@@ -5,7 +5,7 @@ merged into the last layer; and lines carried back from the constraints to the i
 proven by any.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import assert_never
 
@@ -13,38 +13,46 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, Interval, exact, lower, matmul, negative, positive, zeros
+from fedcert_check.carrying import backward, place
 from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
-from fedcert_check.layers import LeakyReLU, Linear, Network, ReLU, Sigmoid, Tanh
+from fedcert_check.layers import LeakyReLU, Linear, Network, ReLU, Residual, Sigmoid, Single, Tanh
 from fedcert_check.max_pool import MaxPool
 from fedcert_check.properties import Properties
 from fedcert_check.rectifier import Rectifier
 from fedcert_check.s_shaped import SShaped
-from fedcert_check.steps import Affine, Step, corner, least, settle
+from fedcert_check.steps import Affine, Step, Sum, corner, least
 from fedcert_check.validation import Array
 
 
-def unflatten(network: Network, box: Interval) -> list[Step]:
+def unflatten(network: Network, box: Interval) -> list[Step | Sum]:
     """The layers of a network with their parameters in a flat box."""
     ends = zip(network.matrices(box.lower, ZERO), network.matrices(box.upper, ZERO), strict=True)
-    affine = iter(Affine(Interval(low, high), Interval(least, most)) for (low, least), (high, most) in ends)
-    steps: list[Step] = []
-    for layer in network.layers:
-        match layer:
-            case Linear() | Conv2d():
-                steps.append(next(affine))
-            case AvgPool2d():
-                steps.append(_mean(layer))
-            case MaxPool2d():
-                steps.append(MaxPool(layer.windows(), layer.inputs))
-            case ReLU():
-                steps.append(Rectifier(ZERO))
-            case LeakyReLU():
-                steps.append(Rectifier(arb(layer.slope)))
-            case Tanh() | Sigmoid():
-                steps.append(SShaped(isinstance(layer, Sigmoid)))
-            case _:
-                assert_never(layer)
-    return steps
+    affine = iter([Affine(Interval(low, high), Interval(least, most)) for (low, least), (high, most) in ends])
+    return [
+        Sum(tuple(tuple(_single(own, affine) for own in chain) for chain in layer.chains))
+        if isinstance(layer, Residual)
+        else _single(layer, affine)
+        for layer in network.layers
+    ]
+
+
+def _single(layer: Single, affine: Iterator[Affine]) -> Step:
+    """A layer; one with parameters is the next of the affine ones."""
+    match layer:
+        case Linear() | Conv2d():
+            return next(affine)
+        case AvgPool2d():
+            return _mean(layer)
+        case MaxPool2d():
+            return MaxPool(layer.windows(), layer.inputs)
+        case ReLU():
+            return Rectifier(ZERO)
+        case LeakyReLU():
+            return Rectifier(arb(layer.slope))
+        case Tanh() | Sigmoid():
+            return SShaped(isinstance(layer, Sigmoid))
+        case _:
+            assert_never(layer)
 
 
 def _mean(layer: AvgPool2d) -> Affine:
@@ -56,7 +64,7 @@ def _mean(layer: AvgPool2d) -> Affine:
     return Affine(Interval(low, high), Interval(nothing, nothing))
 
 
-def proven(steps: Sequence[Step], properties: Properties, p: int) -> bool:
+def proven(steps: Sequence[Step | Sum], properties: Properties, p: int) -> bool:
     """Whether every constraint of property p is proven for all parameters within bounds.
 
     Args:
@@ -82,7 +90,7 @@ def _holds(margins: Balls) -> Array:
     return np.array([bool(v >= 0) for v in margins.tolist()], dtype=bool)
 
 
-def interval_margins(steps: Sequence[Step], x: Interval, C: Balls, d: Balls) -> Balls:
+def interval_margins(steps: Sequence[Step | Sum], x: Interval, C: Balls, d: Balls) -> Balls:
     """Lower bounds of C f(x) + d from intervals, the greater of plain and merged."""
     *before, last = steps
     h = x
@@ -97,12 +105,9 @@ def interval_margins(steps: Sequence[Step], x: Interval, C: Balls, d: Balls) -> 
 
 
 def linear_margins(
-    steps: Sequence[Step], x: Interval, C: Balls, d: Balls, rising: bool
+    steps: Sequence[Step | Sum], x: Interval, C: Balls, d: Balls, rising: bool
 ) -> tuple[Balls, bool]:
     """Lower bounds of C f(x) + d from lines carried back to the input.
-
-    Bounds in front of a layer that bends are the tighter of interval and backward ones; after a single
-    layer, or a function of one number, intervals are as good.
 
     Args:
         steps: the layers.
@@ -114,34 +119,5 @@ def linear_margins(
     Returns:
         The bounds, and whether there were two such lines.
     """
-    inputs: list[Interval] = []
-    h, tied = x, False
-    for place, step in enumerate(steps):
-        if step.bends and place > 1 and not steps[place - 1].elementwise:
-            unit = exact(np.eye(len(h.lower)))
-            rows = np.concatenate([unit, -unit])
-            low, high = np.split(backward(rows, steps[:place], inputs, rising), 2)
-            h = Interval(np.maximum(h.lower, low), np.minimum(h.upper, -high))
-        inputs.append(h)
-        tied = tied or step.tied(h)
-        h = step.image(h)
-    return lower(backward(C, steps, inputs, rising) + d), tied
-
-
-def backward(rows: Balls, steps: Sequence[Step], inputs: Sequence[Interval], rising: bool) -> Balls:
-    """Lower bounds of A z for the last layer's outputs z.
-
-    Args:
-        rows: A.
-        steps: the layers.
-        inputs: bounds of the inputs of each.
-        rising: which line is taken where two are about as good.
-    """
-    constant = zeros(len(rows))
-    for place in reversed(range(len(steps))):
-        carried = steps[place].back(rows, inputs[place], rising)
-        constant = constant + carried.constant
-        if place > 0:
-            rows, lost = settle(carried.coefficients, inputs[place])
-            constant = constant - lost
-    return lower(constant + least(carried.coefficients, inputs[0]))
+    placed = place(steps, x, rising)
+    return lower(backward(C, placed, rising) + d), any(own.tied for own in placed)

@@ -77,7 +77,7 @@ def _in_order(
     if foreign:
         raise ShapeMismatch(f"a deviation of {foreign[0]}, which has no mean")
     prefixes = sorted({name.rpartition(".")[0] for name in means}, key=_natural)
-    layers = [layer for layer in network.layers if layer.shapes]
+    layers = [layer for layer in network.leaves if layer.shapes]
     if len(prefixes) != len(layers):
         raise ShapeMismatch(
             f"parameters of {len(prefixes)} modules ({', '.join(prefixes)}) for a network with {len(layers)}"

@@ -61,7 +61,7 @@ def _shapes(model: Network | nn.Module) -> dict[str, tuple[int, ...]]:
         names = ("weight", "bias")
         return {
             f"{place}.{name}": shape
-            for place, layer in enumerate(model.layers)
+            for place, layer in enumerate(model.leaves)
             for name, shape in zip(names, layer.shapes, strict=bool(layer.shapes))
         }
     shapes: dict[str, tuple[int, ...]] = {}

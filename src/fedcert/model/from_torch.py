@@ -13,10 +13,12 @@ def from_torch(
     """The network that a torch module computes.
 
     The module's forward must be a chain: nn.Linear, nn.Conv2d, pooling, activations and what `register_layer`
-    adds, one after the other, in nested nn.Sequential or in a forward of one's own, which is traced. In eval
-    mode Dropout and Identity are nothing, and a batch normalisation is folded into the linear layer or the
-    convolution before it. Flatten is nothing, since values are flat vectors anyway. Without batch
-    normalisation and with biases, θ is `parameters_to_vector`'s. Everything else is refused by its name.
+    adds, one after the other, in nested nn.Sequential or in a forward of one's own, which is traced. It may
+    add what two chains make of the same value, as `fedcert.Residual(body, shortcut)` does: θ has the
+    parameters of the chain that the module holds first, then those of the other. In eval mode Dropout and
+    Identity are nothing, and a batch normalisation is folded into the linear layer or the convolution before
+    it. Flatten is nothing, since values are flat vectors anyway. Without batch normalisation and with biases,
+    θ is `parameters_to_vector`'s. Everything else is refused by its name.
 
     Args:
         module: the torch module.

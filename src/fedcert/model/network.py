@@ -11,7 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.model.layers import Layer, Linear, ReLU
+from fedcert.model.layers import Branched, Layer, Linear, ReLU
+from fedcert.model.layers.chain import by_layer, chain_inputs, chain_shapes
 from fedcert.model.layers.registry import read_layer, require_registered
 
 
@@ -34,17 +35,16 @@ class Network:
     def __post_init__(self) -> None:
         for layer in self.layers:
             require_registered(layer)
-        if all(layer.inputs is None for layer in self.layers):
+        if chain_inputs(self.layers) is None:
             raise ShapeMismatch("a network needs at least one layer with a number of inputs, such as Linear")
-        shapes = self.value_shapes
-        for place, (layer, shape) in enumerate(zip(self.layers, shapes, strict=False)):
-            if layer.inputs not in (None, math.prod(shape)):
-                raise ShapeMismatch(f"{self.layers[place - 1]} is followed by {layer}: widths differ")
+        _ = self.value_shapes  # which raises if the layers do not fit together
 
     @property
     def inputs(self) -> int:
         """p, the length of an input."""
-        return next(layer.inputs for layer in self.layers if layer.inputs is not None)
+        found = chain_inputs(self.layers)
+        assert found is not None  # __post_init__
+        return found
 
     @property
     def outputs(self) -> int:
@@ -58,10 +58,16 @@ class Network:
         >>> mlp(4, 3, 2).value_shapes
         [(4,), (3,), (3,), (2,)]
         """
-        shapes: list[tuple[int, ...]] = [(self.inputs,)]
+        return chain_shapes(self.layers, (self.inputs,))
+
+    @property
+    def leaves(self) -> list[Layer]:
+        """The layers, with those of chains that a layer adds up in its place: all in the order of θ."""
+        found: list[Layer] = []
         for layer in self.layers:
-            shapes.append(layer.output_shape(shapes[-1]))
-        return shapes
+            chains = layer.chains if isinstance(layer, Branched) else ((layer,),)
+            found += [own for chain in chains for own in chain]
+        return found
 
     @property
     def parameters(self) -> int:
@@ -75,8 +81,11 @@ class Network:
                 f"parameter vector of length {theta.shape[-1]} for a network of {self.parameters}"
             )
         sizes = [math.prod(shape) for layer in self.layers for shape in layer.shapes]
-        pieces = iter(theta.split(sizes, dim=-1))
-        return [tuple(next(pieces).unflatten(-1, shape) for shape in layer.shapes) for layer in self.layers]
+        pieces = by_layer(self.layers, theta.split(sizes, dim=-1))
+        return [
+            tuple(own.unflatten(-1, shape) for own, shape in zip(mine, layer.shapes, strict=True))
+            for layer, mine in zip(self.layers, pieces, strict=True)
+        ]
 
     def __call__(
         self, theta: Float[Tensor, "*batch n_w"], x: Float[Tensor, "*xbatch n p"]

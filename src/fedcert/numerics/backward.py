@@ -5,13 +5,14 @@ constant c are charged once, at the input: each step adds what it sums up to `ma
 the way of any one term to `roundings`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.numerics.interval import Bounds, affine
+from fedcert.numerics.interval import Bounds, affine, total
 from fedcert.numerics.rounding import above, down, rounding_error, up
 
 INITIAL_ROUNDINGS = 13  # those of adding up at the input, and to spare
@@ -40,14 +41,26 @@ class LinearBound:
         zero = torch.zeros_like(rows[..., 0])
         return cls(rows, zero, zero, INITIAL_ROUNDINGS)
 
+    @property
+    def ends(self) -> Bounds:
+        """Bounds of the coefficients: the numbers themselves."""
+        return Bounds(self.coefficients, self.coefficients)
+
+    def shared(self, count: int) -> list["LinearBound"]:
+        """Bounds a z_i for summands of z = Σ_i z_i, whose sum is a z + c: the first one has the constant.
+
+        Args:
+            count: the number of summands.
+        """
+        return [self, *[LinearBound.of(self.coefficients)] * (count - 1)]
+
     def settled(self, h: Bounds) -> "LinearBound":
         """The bound itself: there is nothing to choose."""
         return self
 
     def least(self, x: Bounds) -> Float64[Tensor, "B P R"]:
         """A lower bound of rows · z, for inputs h = x within bounds."""
-        ends = Bounds(self.coefficients, self.coefficients)
-        return LooseBound(ends, self.constant, self.magnitude, self.roundings).least(x)
+        return LooseBound(self.ends, self.constant, self.magnitude, self.roundings).least(x)
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,11 @@ class LooseBound:
     constant: Float64[Tensor, "B P R"]
     magnitude: Float64[Tensor, "B P R"]
     roundings: int
+
+    @property
+    def ends(self) -> Bounds:
+        """Bounds of the coefficients."""
+        return self.coefficients
 
     def settled(self, h: Bounds) -> LinearBound:
         """One coefficient for all: a* h ≥ a h − max((ā − a) max(−h̲, 0), (a − a̲) max(h̄, 0)) for a* in [a̲, ā].
@@ -102,3 +120,24 @@ class LooseBound:
         least = affine(self.coefficients, zero, x.unsqueeze(-2)).lower.squeeze(-2)
         roundings = self.roundings + x.lower.shape[-1]
         return down(self.constant + least - rounding_error(roundings, self.magnitude + least.abs()))
+
+
+def added(bounds: Sequence[LinearBound | LooseBound]) -> LooseBound:
+    """The sum of bounds that are linear in the same activations: Σ_i (a_i h + c_i) = (Σ_i a_i) h + Σ_i c_i.
+
+    Coefficients are rounded outward. Each addition of constants is one more rounding on the way of a term.
+
+    Args:
+        bounds: at least one.
+
+    Examples:
+        >>> rows = torch.ones(1, 1, 1, 2).double()
+        >>> added([LinearBound.of(rows), LinearBound.of(-3 * rows)]).ends.upper.round()
+        tensor([[[[-2., -2.]]]], dtype=torch.float64)
+    """
+    first, *others = bounds
+    constant, magnitude = first.constant, first.magnitude
+    for own in others:
+        constant, magnitude = constant + own.constant, magnitude + own.magnitude
+    roundings = max(own.roundings for own in bounds) + len(others)
+    return LooseBound(total([own.ends for own in bounds]), constant, magnitude, roundings)

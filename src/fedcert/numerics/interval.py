@@ -1,5 +1,6 @@
 """Intervals of real numbers, and affine maps of them: x Wᵀ + b with W, b and x within bounds."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -33,6 +34,24 @@ class Bounds(NamedTuple):
     def transpose(self) -> "Bounds":
         """Both with their last two axes exchanged."""
         return Bounds(self.lower.mT, self.upper.mT)
+
+
+def total(summands: Sequence[Bounds]) -> Bounds:
+    """Enclose the sum of numbers within bounds, rounded outward.
+
+    Args:
+        summands: at least one.
+
+    Examples:
+        >>> one = torch.ones(1, dtype=torch.float64)
+        >>> y = total([Bounds(-one, one), Bounds(one, 2 * one)])
+        >>> bool(y.lower <= 0), bool(y.upper >= 3)
+        (True, True)
+    """
+    lower, upper = summands[0]
+    for own in summands[1:]:
+        lower, upper = down(lower + own.lower), up(upper + own.upper)
+    return Bounds(lower, upper)
 
 
 def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:

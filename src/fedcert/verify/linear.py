@@ -15,12 +15,13 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers import Activation, Layer
+from fedcert.model.layers import Activation, Branched, Layer
+from fedcert.model.layers.chain import by_layer
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
-from fedcert.numerics.backward import LinearBound
+from fedcert.numerics.backward import LinearBound, LooseBound, added
 from fedcert.numerics.box import Box
-from fedcert.numerics.interval import Bounds
+from fedcert.numerics.interval import Bounds, total
 from fedcert.numerics.rounding import down
 from fedcert.verify.interval import layer_parameters, proven, region_bounds
 
@@ -43,50 +44,102 @@ class LinearVerifier:
                 f"backward bounds need a Linear layer at the end, or a like one, not {last}"
             )
         rows = properties.C.expand(len(boxes), *properties.C.shape[-3:])
-        steps = _steps(network, boxes, properties)
+        x = region_bounds(network, properties.regions)
+        steps = _steps(network.layers, layer_parameters(network, boxes), x, (), rows.shape[:2])
         return down(_backward(rows, steps) + properties.d)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A layer, with bounds of its parameters and of its inputs."""
+    """A layer, with bounds of its parameters and of its inputs; of a sum of chains, with their steps."""
 
     layer: Layer
     parameters: tuple[Bounds, ...]
     inputs: Bounds
+    chains: tuple[tuple["_Step", ...], ...] = ()
+
+    @property
+    def outputs(self) -> Bounds:
+        """Intervals; of a sum, from the bounds inside its chains."""
+        if not self.chains:
+            return self.layer.interval(self.parameters, self.inputs)
+        return total([chain[-1].outputs if chain else self.inputs for chain in self.chains])
+
+    @property
+    def width(self) -> int:
+        """The number of inputs of the layer, or of a layer inside."""
+        inside = (step.width for chain in self.chains for step in chain)
+        return max(self.inputs.lower.shape[-1], *inside, 0)
+
+    def backward(self, bound: LinearBound) -> LinearBound | LooseBound:
+        """From a bound that is linear in the outputs to one that is linear in the inputs."""
+        if not self.chains:
+            return self.layer.backward(self.parameters, self.inputs, bound)
+        parts = zip(self.chains, bound.shared(len(self.chains)), strict=True)
+        return added([_carried(chain, own) for chain, own in parts])
 
 
-def _steps(network: Network, boxes: Box, properties: Properties) -> list[_Step]:
-    """The layers with bounds of their inputs, first to last.
+def _steps(
+    layers: Sequence[Layer],
+    parameters: Sequence[tuple[Bounds, ...]],
+    x: Bounds,
+    before: tuple[_Step, ...],
+    batch: Sequence[int],
+) -> tuple[_Step, ...]:
+    """The layers of a chain with bounds of their inputs, first to last.
 
     Bounds are intervals. Where lines depend on them, in front of a nonlinear layer, they are the tighter of
-    interval and backward; after a single layer, or an activation, intervals are as good.
+    interval and backward; after a single layer, or an activation, intervals are as good. Rows are carried
+    back to the network's input: from inside a sum, along the chain that they are in.
+
+    Args:
+        layers: of the chain.
+        parameters: bounds of those of each layer.
+        x: bounds of the chain's input.
+        before: the steps from the network's input to the chain's.
+        batch: the numbers of boxes and properties.
     """
-    x = region_bounds(network, properties.regions)
-    steps: list[_Step] = []
-    for layer, parameters in zip(network.layers, layer_parameters(network, boxes), strict=True):
-        if steps:
-            x = steps[-1].layer.interval(steps[-1].parameters, x)
-        if layer.nonlinear and len(steps) > 1 and not isinstance(steps[-1].layer, Activation):
+    path = before
+    for layer, own in zip(layers, parameters, strict=True):
+        if len(path) > len(before):
+            x = path[-1].outputs
+        if layer.nonlinear and _correlated(path):
             unit = torch.eye(x.lower.shape[-1], dtype=torch.float64, device=x.lower.device)
-            rows = torch.cat([unit, -unit]).expand(len(boxes), properties.C.shape[-3], -1, -1)
-            lower, minus_upper = _in_pieces(rows, steps).chunk(2, dim=-1)
+            rows = torch.cat([unit, -unit]).expand(*batch, -1, -1)
+            lower, minus_upper = _in_pieces(rows, path).chunk(2, dim=-1)
             x = Bounds(torch.fmax(x.lower, lower), torch.fmin(x.upper, -minus_upper))
-        steps.append(_Step(layer, parameters, x))
-    return steps
+        chains: tuple[tuple[_Step, ...], ...] = ()
+        if isinstance(layer, Branched):
+            theirs = iter(by_layer([part for chain in layer.chains for part in chain], own))
+            chains = tuple(
+                _steps(chain, [next(theirs) for _ in chain], x, path, batch)[len(path) :]
+                for chain in layer.chains
+            )
+        path = (*path, _Step(layer, own, x, chains))
+    return path
+
+
+def _correlated(path: Sequence[_Step]) -> bool:
+    """Whether bounds that are carried back along a path may be tighter than intervals."""
+    return (
+        bool(path) and not isinstance(path[-1].layer, Activation) and (len(path) > 1 or bool(path[0].chains))
+    )
 
 
 def _in_pieces(rows: Float64[Tensor, "B P R m"], steps: Sequence[_Step]) -> Float64[Tensor, "B P R"]:
     """The same as `_backward`, some rows at a time: images have thousands of neurons."""
-    widest = max(rows.shape[-1], *(step.inputs.lower.shape[-1] for step in steps))
+    widest = max(rows.shape[-1], *(step.width for step in steps))
     size = max(1, MAX_HELD_ELEMENTS // (rows.shape[0] * rows.shape[1] * widest))
     return torch.cat([_backward(part, steps) for part in rows.split(size, -2)], -1)
 
 
 def _backward(rows: Float64[Tensor, "B P R m"], steps: Sequence[_Step]) -> Float64[Tensor, "B P R"]:
     """Lower bounds of rows · z for the outputs z of the last of the layers."""
-    first, *later = steps
-    bound = LinearBound.of(rows)
-    for step in reversed(later):
-        bound = step.layer.backward(step.parameters, step.inputs, bound).settled(step.inputs)
-    return first.layer.backward(first.parameters, first.inputs, bound).least(first.inputs)
+    return _carried(steps, LinearBound.of(rows)).least(steps[0].inputs)
+
+
+def _carried(steps: Sequence[_Step], bound: LinearBound) -> LinearBound | LooseBound:
+    """From a bound that is linear in the outputs of a chain to one that is linear in its inputs."""
+    for step in reversed(steps[1:]):
+        bound = step.backward(bound).settled(step.inputs)
+    return steps[0].backward(bound) if steps else bound

@@ -1,10 +1,13 @@
 """Every layer of the package through the contract that all layers share."""
 
+from functools import partial
+
 import pytest
 import torch
 from exact_images import exact_conv2d, exact_mean, windows_of
 from flint import arb
 from fuzz.balls import dot, relu
+from fuzz.networks import exact_layer
 from layer_contract import Exact, check_layer
 from problems import normal
 from torch import nn
@@ -13,12 +16,14 @@ from fedcert.model.layers import (
     Activation,
     Affine,
     AvgPool2d,
+    Branched,
     Conv2d,
     Layer,
     LeakyReLU,
     Linear,
     MaxPool2d,
     ReLU,
+    ResidualSum,
     Sigmoid,
     Tanh,
     Unrolled,
@@ -62,7 +67,14 @@ DILATED = Conv2d((2, 3, 4), 1, (2, 2), padding=(0, 1), dilation=(2, 2))
 MEAN, PADDED_MEAN = AvgPool2d((2, 2, 4), (2, 2), (2, 2)), AvgPool2d((1, 3, 3), (3, 2), (1, 1), (1, 1))
 MAXIMUM, OVERLAPPING = MaxPool2d((2, 2, 4), (2, 2), (2, 2)), MaxPool2d((1, 3, 3), (2, 2), (1, 1))
 
-CASES: list[tuple[Layer, Exact, nn.Module]] = [
+BLOCK = ResidualSum((Linear(2, 3), ReLU(), Linear(3, 2)))
+PROJECTED = ResidualSum((ReLU(), Linear(2, 2), LeakyReLU(0.25)), (Linear(2, 2),))
+ON_IMAGES = ResidualSum(
+    (Conv2d((1, 2, 2), 2, (1, 2), padding=(0, 1)), ReLU(), Conv2d((2, 2, 3), 1, (1, 2))),
+    (MaxPool2d((1, 2, 2), (1, 1), (1, 1)),),
+)
+
+CASES: list[tuple[Layer, Exact, nn.Module | None]] = [
     (Linear(3, 2), exact_linear, nn.Linear(3, 2)),
     (Linear(1, 4), exact_linear, nn.Linear(1, 4)),
     (ReLU(), exact_relu, nn.ReLU()),
@@ -78,17 +90,20 @@ CASES: list[tuple[Layer, Exact, nn.Module]] = [
     (PADDED_MEAN, exact_avg_pool(PADDED_MEAN), nn.AvgPool2d((3, 2), 1, 1)),
     (MAXIMUM, exact_max_pool(MAXIMUM), nn.MaxPool2d(2)),
     (OVERLAPPING, exact_max_pool(OVERLAPPING), nn.MaxPool2d(2, 1)),
+    (BLOCK, partial(exact_layer, BLOCK), None),
+    (PROJECTED, partial(exact_layer, PROJECTED), None),
+    (ON_IMAGES, partial(exact_layer, ON_IMAGES), None),
 ]
 CHEAP = {Linear, ReLU, LeakyReLU}  # in ball arithmetic
 UNROLLED = {Linear, Conv2d, AvgPool2d}
-AFFINE, ACTIVATIONS = {Linear}, {LeakyReLU, ReLU, Sigmoid, Tanh}
+AFFINE, ACTIVATIONS, BRANCHED = {Linear}, {LeakyReLU, ReLU, Sigmoid, Tanh}, {ResidualSum}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("layer", "exact", "module"), CASES, ids=lambda x: str(x) if isinstance(x, Layer) else ""
 )
-def test_a_layer_keeps_the_contract(layer: Layer, exact: Exact, module: nn.Module) -> None:
+def test_a_layer_keeps_the_contract(layer: Layer, exact: Exact, module: nn.Module | None) -> None:
     for seed in range(3 if type(layer) in CHEAP else 1):
         check_layer(layer, stream(seed, "layer"), exact, module)
 
@@ -102,6 +117,7 @@ def test_layers_say_what_they_are() -> None:
     for layer, _, _ in CASES:
         assert isinstance(layer, Affine) == (type(layer) in AFFINE)
         assert isinstance(layer, Unrolled) == (type(layer) in UNROLLED)
+        assert isinstance(layer, Branched) == (type(layer) in BRANCHED)
         assert isinstance(layer, Activation) == (type(layer) in ACTIVATIONS)
         assert layer.nonlinear == (type(layer) in {*ACTIVATIONS, MaxPool2d})
 

@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fedcert.errors import UnsupportedLayer
+from fedcert.errors import ShapeMismatch, UnsupportedLayer
 from fedcert.model.from_torch import from_torch
+from fedcert.model.layers import Linear, ReLU, ResidualSum
 from fedcert.model.network import mlp
+from fedcert.model.torch_module.residual import Residual
 from fedcert.model.torch_module.trace import steps_of
 
 
@@ -53,10 +55,10 @@ def test_a_forward_that_is_a_chain_is_read(forward: Callable[[Any, Any], Any]) -
         (lambda m, x: m.fc2(m.fc1(x).exp()), "torch.Tensor.exp"),
         (lambda m, x: m.fc2(m.act(m.fc1(x))) * 2, "_operator.mul"),
         (lambda m, x: m.fc2(m.act(m.fc1(x)) * m.scale), r"no chain .*the parameter module\.scale"),
-        (lambda m, x: m.act(m.fc1(x)) + m.fc1(x), "no chain of modules"),
+        (lambda m, x: m.act(m.fc1(x)) * m.fc1(x), "no chain of modules"),
         (lambda m, x: (m.fc2(m.act(m.fc1(x))), x), "returns something else"),
         (lambda m, x: [m.fc2(m.act(m.fc1(x))), m.fc2(x)][0], "no chain of modules at module_fc2"),
-        (lambda m, x: [m.fc2(m.act(m.fc1(x))), x.add_(1.0)][0], "no chain of modules at add_"),
+        (lambda m, x: [m.fc2(m.act(m.fc1(x))), x.add_(1.0)][0], r"a call of torch\.Tensor\.add_"),
         (lambda m, x: m.fc2(m.act(m.fc1(x))) if x.sum() > 0 else m.fc1(x), "cannot be traced.*chain="),
         (lambda m, x: m.fc2(m.act(m.fc1(x))).view(-1, 4), "2 values as rows of 4"),
         (lambda m, x: m.fc2(m.act(m.fc1(x.view(-1, 2, 2)))), r"a view of shape \(-1, 2, 2\)"),
@@ -129,3 +131,82 @@ def test_a_hook_on_the_module_itself_is_refused() -> None:
     module.register_forward_pre_hook(lambda own, inputs: None)
     with pytest.raises(UnsupportedLayer, match=r"\(the module itself\).*without hooks"):
         from_torch(module)
+
+
+class Block(nn.Module):
+    """As people write it: normalised, with a shortcut where the width changes."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.downsample = None
+        if inputs != outputs:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, bias=False), nn.BatchNorm2d(outputs)
+            )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        identity = x if self.downsample is None else self.downsample(x)
+        out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        out += identity
+        return self.relu(out)
+
+
+def test_blocks_of_a_residual_network_are_read() -> None:
+    module = nn.Sequential(Block(1, 2), Block(2, 2), nn.Flatten(), nn.Linear(8, 2)).eval()
+    network = from_torch(module, (1, 2, 2))
+    assert [type(layer).__name__ for layer in network.layers] == [
+        "ResidualSum", "ReLU", "ResidualSum", "ReLU", "Linear",
+    ]  # fmt: skip
+    first, second = network.layers[0], network.layers[2]
+    assert isinstance(first, ResidualSum)
+    assert isinstance(second, ResidualSum)
+    assert (len(first.body), len(first.shortcut)) == (
+        3,
+        1,
+    )  # as the block holds them, not as it computes them
+    assert (len(second.body), len(second.shortcut)) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda m, x: m.sq(m.act(x)) + x,
+        lambda m, x: x + m.sq(m.act(x)),
+        lambda m, x: torch.add(m.sq(m.act(x)), x),
+        lambda m, x: m.sq(m.act(x)).add(x),
+    ],
+)
+def test_an_addition_is_read_however_it_is_written(forward: Callable) -> None:
+    module = Own(lambda m, x: m.fc2(m.fc1(forward(m, x))))
+    module.sq = nn.Linear(4, 4)
+    network = from_torch(module)
+    assert network.layers[0] == ResidualSum((ReLU(), Linear(4, 4)))
+
+
+@pytest.mark.parametrize(
+    ("forward", "words"),
+    [
+        (lambda m, x: m.fc2(m.fc1(x) + m.fc1(x)), "used once"),
+        (lambda m, x: m.fc2(m.fc1(x + x)), "a body with a layer such as Linear"),
+        (lambda m, x: m.fc2(m.fc1(x) + 1.0), "a call of _operator.add"),
+        (lambda m, x: [m.fc2(m.fc1(x)), m.act(x) + x][0], "no chain of modules at module_act"),
+        (lambda m, x: m.fc2(torch.add(m.fc1(x), m.fc1(x), alpha=2.0)), "no chain of modules at add"),
+        (lambda m, x: m.fc2(m.fc1(x) - m.act(m.fc1(x))), r"no chain of modules.*fedcert\.Residual\(body"),
+        (lambda m, x: m.fc2(m.act(m.fc1(x).relu_()) + m.fc1(x)), "used once|relu_"),
+    ],
+)
+def test_another_combination_is_refused_with_the_way_to_write_it(forward: Callable, words: str) -> None:
+    with pytest.raises((UnsupportedLayer, ShapeMismatch), match=words):
+        from_torch(Own(forward))
+
+
+def test_a_body_that_changes_its_input_in_place_is_refused() -> None:
+    """x + conv(relu_(x)) adds relu(x), which the graph does not say: outputs are compared."""
+    body = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 4))
+    with pytest.raises(UnsupportedLayer, match="something else"):
+        from_torch(nn.Sequential(nn.Linear(4, 4), Residual(body)))

@@ -10,9 +10,11 @@ from fedcert.model.layers.leaky_relu import LeakyReLU as LeakyReLU
 from fedcert.model.layers.linear import Linear as Linear
 from fedcert.model.layers.max_pool2d import MaxPool2d as MaxPool2d
 from fedcert.model.layers.protocol import Affine as Affine
+from fedcert.model.layers.protocol import Branched as Branched
 from fedcert.model.layers.protocol import Layer as Layer
 from fedcert.model.layers.protocol import Unrolled as Unrolled
 from fedcert.model.layers.registry import register_layer as register_layer
 from fedcert.model.layers.relu import ReLU as ReLU
+from fedcert.model.layers.residual import ResidualSum as ResidualSum
 from fedcert.model.layers.sigmoid import Sigmoid as Sigmoid
 from fedcert.model.layers.tanh import Tanh as Tanh

@@ -134,3 +134,16 @@ class Unrolled(Layer, Protocol):
     def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """W, of shape (*batch, m, k), and b, of shape (*batch, m), each entry rounded once at most."""
         ...
+
+
+@runtime_checkable
+class Branched(Layer, Protocol):
+    """y = Σ_i f_i(x) for chains of layers f_i; a chain without layers is x itself.
+
+    The layer's parameters are those of its chains, one chain after the other, layer by layer.
+    """
+
+    @property
+    def chains(self) -> tuple[tuple[Layer, ...], ...]:
+        """The layers of each f_i."""
+        ...

@@ -48,7 +48,7 @@ def registered_layers() -> tuple[type, ...]:
     """All classes of layers that are known.
 
     >>> sorted(layer.name for layer in registered_layers() if layer.__module__.startswith("fedcert."))
-    ['avg-pool2d', 'conv2d', 'leaky-relu', 'linear', 'max-pool2d', 'relu', 'sigmoid', 'tanh']
+    ['avg-pool2d', 'conv2d', 'leaky-relu', 'linear', 'max-pool2d', 'relu', 'residual', 'sigmoid', 'tanh']
     """
     return tuple(_BY_NAME.values())
 

@@ -1,21 +1,24 @@
 """From the steps of a module to a network and the sources of its parameters."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import nn
 
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
-from fedcert.model.layers import Conv2d, Layer, Linear
+from fedcert.model.layers import Conv2d, Layer, Linear, ResidualSum
+from fedcert.model.layers.chain import chain_inputs
 from fedcert.model.layers.conv2d import image_shape
 from fedcert.model.layers.registry import layer_of_module, qualified
 from fedcert.model.network import Network
 from fedcert.model.torch_module.batch_norm import BatchNorm
 from fedcert.model.torch_module.functions import Rows
+from fedcert.model.torch_module.graph import Addition, Step
 from fedcert.model.torch_module.probe import check_against_module
 from fedcert.model.torch_module.reading import Entry, Reading, Source
-from fedcert.model.torch_module.trace import Chain, Step, steps_of
+from fedcert.model.torch_module.trace import Chain, steps_of
 
 NOTHING_IN_EVAL = (nn.Dropout, nn.AlphaDropout, nn.Identity)
 NORMALISED: dict[type[nn.Module], type[Linear] | type[Conv2d]] = {
@@ -24,7 +27,8 @@ NORMALISED: dict[type[nn.Module], type[Linear] | type[Conv2d]] = {
 }
 """The layers that a normalisation is folded into."""
 ALSO = (
-    "batch normalisation, Dropout, Identity and Flatten in eval mode, and chains and nn.Sequential of these"
+    "batch normalisation, Dropout, Identity and Flatten in eval mode, residual additions, and chains and"
+    " nn.Sequential of these"
 )
 
 
@@ -46,15 +50,9 @@ def read_module(
         >>> reading.parameters, len(reading.theta)
         (['0.weight', '1.weight', '1.bias'], 9)
     """
-    draft = _Draft(shape)
+    draft = _Draft(shape, [name for name, _ in module.named_parameters()])
     for step in steps_of(module, chain):
-        try:
-            draft.add(step)
-        except UnsupportedLayer as error:
-            place = step.name or "(the module itself)"
-            raise UnsupportedLayer(
-                f"layer {place} is a {qualified(type(step.module))}: {step.module}; {error} (and {ALSO})"
-            ) from error
+        draft.take(step)
     network = Network(tuple(draft.layers))
     inputs = None if shape is None else math.prod(shape)
     if inputs not in (None, network.inputs):
@@ -73,6 +71,7 @@ class _Draft:
 
     Attributes:
         shape: of the values so far; None where it is unknown.
+        order: the names of the module's parameters, as it holds them.
         layers: the layers so far.
         sources: where their parameters come from.
         used: the parameters that belong to some layer already.
@@ -80,13 +79,48 @@ class _Draft:
     """
 
     shape: tuple[int, ...] | None
+    order: Sequence[str]
     layers: list[Layer] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     used: set[int] = field(default_factory=set)
     first_width: int | None = None
 
-    def add(self, step: Step) -> None:
-        """Take in one more step, as a layer, as a part of the layer before it, or as nothing."""
+    @property
+    def place(self) -> int:
+        """Where the first of its parameters stands among the module's; behind all, if it has none."""
+        named = [name for source in self.sources for name in source.parameters]
+        return min([self.order.index(name) for name in named], default=len(self.order))
+
+    def take(self, step: Step | Addition) -> None:
+        """Take in one more step; one that is not supported raises, and is named."""
+        if isinstance(step, Addition):
+            self._sum(step)
+            return
+        try:
+            self._add(step)
+        except UnsupportedLayer as error:
+            place = step.name or "(the module itself)"
+            raise UnsupportedLayer(
+                f"layer {place} is a {qualified(type(step.module))}: {step.module}; {error} (and {ALSO})"
+            ) from error
+
+    def _sum(self, addition: Addition) -> None:
+        """A residual addition; its body is the chain whose parameters the module holds first."""
+        drafts = [_Draft(self.shape, self.order, used=self.used) for _ in addition.chains]
+        for draft, chain in zip(drafts, addition.chains, strict=True):
+            for step in chain:
+                draft.take(step)
+        body, shortcut = sorted(drafts, key=lambda own: (chain_inputs(own.layers) is None, own.place))
+        if body.first_width is not None or shortcut.first_width is not None:
+            raise UnsupportedLayer(f"the addition {addition.name}: a view at the beginning of what is added")
+        try:
+            layer = ResidualSum(tuple(body.layers), tuple(shortcut.layers))
+        except UnsupportedLayer as error:
+            raise UnsupportedLayer(f"the addition {addition.name}: {error}") from error
+        self._append(layer, *body.sources, *shortcut.sources)
+
+    def _add(self, step: Step) -> None:
+        """Take in a module, as a layer, as a part of the layer before it, or as nothing."""
         module = step.module
         if isinstance(module, Rows) or type(module) in {nn.Flatten}:
             self._flatten(module)
@@ -145,9 +179,9 @@ class _Draft:
             layer, weight = Linear(norm.width, norm.width), torch.eye(norm.width, dtype=torch.float64)
         return layer, Source((Entry(layer.shapes[0], fixed=weight), Entry((norm.width,))))
 
-    def _append(self, layer: Layer, source: Source) -> None:
+    def _append(self, layer: Layer, *sources: Source) -> None:
         self.layers.append(layer)
-        self.sources.append(source)
+        self.sources += sources
         self.shape = self.shape and layer.output_shape(self.shape)
 
 

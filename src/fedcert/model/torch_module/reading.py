@@ -74,7 +74,7 @@ class Reading:
 
     Attributes:
         network: what the module computes.
-        sources: for each layer of the network, where its parameters come from.
+        sources: for each of the network's leaves, where its parameters come from.
         own: the module's parameters and buffers.
     """
 

@@ -1,36 +1,20 @@
-"""The chain of modules that a forward is, found by running it on symbols (torch.fx)."""
+"""What a forward computes, found by running it on symbols (torch.fx)."""
 
-import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from torch import fx, nn
-from torch.fx.node import map_arg
 from torch.nn.modules import module as torch_module
 
 from fedcert.errors import UnsupportedLayer
 from fedcert.model.layers.registry import descends_from_layer, qualified
-from fedcert.model.torch_module.functions import SUPPORTED, module_of, name_of
+from fedcert.model.torch_module.graph import Addition, Step, read_graph
 
 Chain = Sequence[str | nn.Module]
 """The steps of a forward in their order: names of submodules, and modules without parameters."""
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One step of a chain.
-
-    Attributes:
-        name: of the module inside the one that is read; for a function, that of its node in the graph.
-        module: what is computed.
-    """
-
-    name: str
-    module: nn.Module
-
-
-def steps_of(module: nn.Module, chain: Chain | None = None) -> list[Step]:
+def steps_of(module: nn.Module, chain: Chain | None = None) -> list[Step | Addition]:
     """What a module computes, step by step; a forward that is no chain raises and says where.
 
     Args:
@@ -52,7 +36,7 @@ def steps_of(module: nn.Module, chain: Chain | None = None) -> list[Step]:
             f"the forward of {qualified(type(module))} cannot be traced ({error}): supported is a chain of"
             " modules; describe it with `chain`, such as from_torch(module, chain=['fc1', nn.ReLU(), 'fc2'])"
         ) from error
-    return list(_walk(root, graph, qualified(type(module))))
+    return read_graph(root, graph, qualified(type(module)))
 
 
 def forward_of(module: nn.Module, chain: Chain | None) -> nn.Module:
@@ -122,58 +106,3 @@ class _Tracer(fx.Tracer):
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return descends_from_layer(type(m)) or super().is_leaf_module(m, module_qualified_name)
-
-
-def _walk(root: nn.Module, graph: fx.Graph, owner: str) -> Iterator[Step]:
-    """The steps of a graph in which every value is used by the next step alone, batch sizes apart."""
-    values: list[fx.Node] = []
-    sizes: dict[fx.Node, str] = {}
-    for node in graph.nodes:
-        if node.op == "placeholder":
-            values.append(node)
-        elif (size := _size(node, values, sizes)) is not None:
-            sizes[node] = size
-        elif node.op == "output":
-            if node.args[0] is not values[-1]:
-                raise UnsupportedLayer(f"the forward of {owner} returns something else than its last step")
-        else:
-            yield Step(_name(node), _module(root, node, values[-1], sizes, owner))
-            values.append(node)
-
-
-def _size(node: fx.Node, values: list[fx.Node], sizes: dict[fx.Node, str]) -> str | None:
-    """Which size a node is: "shape", the shape of a value, or "batch", its first entry; None if neither."""
-    first = node.args[0] if node.args else None
-    if (node.op, node.target, node.args[1:]) == ("call_method", "size", (0,)) and first in values:
-        return "batch"
-    if node.target is getattr and node.args[1] == "shape" and first in values:
-        return "shape"
-    if node.target is operator.getitem and node.args[1] == 0 and sizes.get(first) == "shape":  # type: ignore[arg-type]
-        return "batch"
-    return None
-
-
-def _name(node: fx.Node) -> str:
-    """The name of a step inside the module that is read; that of the module itself is empty."""
-    if node.op != "call_module":
-        return node.name
-    return str(node.target).removeprefix("module").removeprefix(".")
-
-
-def _module(
-    root: nn.Module, node: fx.Node, before: fx.Node, sizes: dict[fx.Node, str], owner: str
-) -> nn.Module:
-    """The module of a step that takes the value before it, and nothing else that is computed."""
-    batch = {own for own, size in sizes.items() if size == "batch"}
-    arguments, options = map_arg((node.args, node.kwargs), lambda own: None if own in batch else own)
-    what = qualified(type(root.get_submodule(str(node.target)))) if node.op == "call_module" else None
-    what = what or (f"the parameter {node.target}" if node.op == "get_attr" else name_of(node.target))
-    used = set(node.all_input_nodes) - batch
-    if node.op == "get_attr" or used != {before} or node.args[:1] != (before,):
-        raise UnsupportedLayer(
-            f"the forward of {owner} is no chain of modules at {node.name} ({what}): supported are modules"
-            f" and the functions {SUPPORTED}, each applied to the result before it"
-        )
-    if node.op == "call_module":
-        return root.get_submodule(str(node.target))
-    return module_of(node.target, arguments, options)
