@@ -84,6 +84,8 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "dependent parameters, pieces": (dependent.pieces, 3),
     "dependent parameters, half-spaces": (dependent.half_spaces, 2),
     "Kronecker factors, half-spaces": (dependent.kronecker_half_spaces, 2),
+    "products of densities, half-spaces": (dependent.product_half_spaces, 1),
+    "checked, products of densities": (dependent.checked_products, 1),
     "checked, dense laws": (dependent.checked_dense, 1),
     "checked, Kronecker laws": (dependent.checked_kronecker, 1),
     "checked, last layers": (dependent.checked_last_layers, 1),

@@ -16,7 +16,8 @@ from fedcert.laws import BlockGaussian, DenseGaussian, DiagonalGaussian, Gaussia
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
-from fedcert.rules import LinearRule
+from fedcert.rules import LinearRule, StatedGaussian
+from fedcert.rules.dense_product import dense_product
 from fedcert.wire.message import Message
 from fuzz.balls import EXACT, above, accurate, balls, dot, precision, tail
 from fuzz.checked import _judged
@@ -94,26 +95,62 @@ def _half_spaces(
 ) -> Iterator[Verdict]:
     weights = normal(generator, len(laws), 1)
     rule = LinearRule(weights.sign() * weights.abs().clamp(min=0.05))
+    yield from _one_half_space(generator, network, laws, rule)
+
+
+def product_half_spaces(generator: torch.Generator) -> Iterator[Verdict]:
+    """Products of densities, whose law the rule states."""
+    network = mlp(choice(generator, 1, 2, 3), choice(generator, 1, 2))
+    unit = 10 ** choice(generator, 0.0, between(generator, -20, 20))
+    laws = _densities(generator, network, unit)
+    yield from _one_half_space(generator, network, laws, _product(generator, laws, unit))
+
+
+def _densities(generator: torch.Generator, network: Network, unit: float) -> list[DenseGaussian]:
+    """Laws whose covariances can be inverted."""
+    loc, structure = unit * normal(generator, network.parameters), choice(generator, "joined", "layers")
+    return [
+        structured(generator, network, structure, loc + unit * normal(generator, len(loc)), unit)
+        for _ in range(choice(generator, 1, 2, 3))
+    ]
+
+
+def _product(generator: torch.Generator, laws: Sequence[GaussianLaw], unit: float) -> StatedGaussian:
+    weights = uniform(generator, len(laws), 1) + 0.1
+    options = [("pog", {}), ("reverse-kl", {"weights": weights / weights.sum()})]
+    name, settings = choice(generator, *options, ("prior-corrected", {"prior_scale": 10 * unit}))
+    return dense_product(laws, name, **settings)
+
+
+def _one_half_space(
+    generator: torch.Generator,
+    network: Network,
+    laws: Sequence[DenseGaussian | BlockGaussian],
+    rule: LinearRule | StatedGaussian,
+) -> Iterator[Verdict]:
     x, C = normal(generator, 1, network.inputs), normal(generator, 1, 1, network.outputs)
     margin = torch.einsum("k,spk->s", C[0, 0], network(rule.pushforward(laws).sample(64, generator), x))
     d = choice(generator, 1.0, 3.0, 7.0) * normal(generator, 1)[0] * margin.std() - margin.mean()
     found = ProjectedFamily().prove(
         Problem(network, Properties(Box.point(x), C, d.view(1, 1)), tuple(laws), rule),
-        kind := choice(generator, "direct", "transported"),
+        kind := choice(generator, "direct", "transported") if isinstance(rule, LinearRule) else "direct",
     )
-    truth = accurate(lambda: _half_space(laws, rule, balls(C[0, 0]), balls(x[0]), d.item()))
+    parts = list(zip(rule.weights[:, 0].tolist(), laws, strict=True)) if isinstance(rule, LinearRule) else []
+    if isinstance(rule, StatedGaussian):
+        parts = [(1.0, DenseGaussian(rule.loc, rule.factor))]
+    truth = accurate(lambda: _half_space(parts, balls(C[0, 0]), balls(x[0]), d.item()))
     low, high = found.lower.item(), 1.0 if found.upper is None else found.upper.item()
     sound = not (truth < arb(low) or truth > arb(high))
     yield Verdict(bool(sound), low > 0 or high < 1, f"{kind}: [{low}, {high}], but {truth}")
 
 
 def _half_space(
-    laws: Sequence[DenseGaussian | BlockGaussian], rule: LinearRule, C: list[arb], x: list[arb], d: float
+    weighed: Sequence[tuple[float, DenseGaussian | BlockGaussian]], C: list[arb], x: list[arb], d: float
 ) -> arb:
-    """Pr(C (W x + b) + d ≥ 0)."""
+    """Pr(C (W x + b) + d ≥ 0) for the sum of draws with weights."""
     mean, variance = arb(d), arb(0)
     coefficients = [own * h for own in C for h in x] + C
-    for w, law in zip(rule.weights[:, 0].tolist(), laws, strict=True):
+    for w, law in weighed:
         mean = mean + arb(w) * dot(coefficients, balls(law.loc))
         seen = [arb(w) * own for own in _seen(law, C, x)]
         variance = variance + dot(seen, seen)
@@ -148,6 +185,19 @@ def checked_kronecker(generator: torch.Generator) -> Iterator[Verdict]:
 def checked_last_layers(generator: torch.Generator) -> Iterator[Verdict]:
     """The same of laws whose last layer alone has dependent parameters, and of sums of blocks."""
     yield from _checked(generator, "last", "head", "mixed")
+
+
+def checked_products(generator: torch.Generator) -> Iterator[Verdict]:
+    """The same of products of densities, which the checker compares with the clients' laws, too."""
+    hidden = [choice(generator, 1, 2, 4) for _ in range(choice(generator, 0, 1))]
+    network = mlp(choice(generator, 1, 2, 3), *hidden, choice(generator, 1, 2, 3))
+    unit = 10 ** between(generator, -3.0, -0.5)
+    laws = _densities(generator, network, unit)
+    rule = _product(generator, laws, unit)
+    messages = [Message(f"client-{i}", law, Cells.none(law.dimension), 1) for i, law in enumerate(laws)]
+    properties = _properties(generator, network, rule.law)
+    certificate = ProjectedFamily().prove(Problem(network, properties, tuple(laws), rule), "direct")
+    yield from _judged(certificate, network, properties, rule, messages)
 
 
 def _checked(generator: torch.Generator, *structures: Structure) -> Iterator[Verdict]:

@@ -68,7 +68,7 @@ def test_a_registered_type_is_described_and_read() -> None:
         describe_rule(rule)
     register_rule_type("disguised", Disguised.from_description)
     register_rule_type("disguised", Disguised.from_description)  # the same one again
-    assert rule_types() == ("linear", "trimmed-mean", "pooling", "disguised")
+    assert rule_types() == ("linear", "trimmed-mean", "pooling", "gaussian", "disguised")
     assert read_rule(*describe_rule(rule)) == rule
     with pytest.raises(InvalidConfig, match="'disguised' is registered already"):
         register_rule_type("disguised", TrimmedMean.from_description)

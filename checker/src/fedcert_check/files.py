@@ -13,7 +13,7 @@ from fedcert_check.errors import InvalidCertificate, TooCostly
 from fedcert_check.laws import LAWS, is_exact
 from fedcert_check.layers import Network
 from fedcert_check.properties import Properties
-from fedcert_check.rules import LinearRule, Rule, linear, read_rule, require_name
+from fedcert_check.rules import LinearRule, Rule, linear, read_rule, require_name, rule_tensors
 from fedcert_check.subject import PREFIX, TENSORS
 from fedcert_check.subject_file import read_subject
 from fedcert_check.validation import Array, plain_name, quoted, require, require_fields, shaped
@@ -114,7 +114,7 @@ def _require_sum_alone(kind: str, rule: Rule, clients: Sequence[Client]) -> None
 def _contents(claim: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Array]:
     """The witness, if all tensors have a place and those that are named by digest are the ones meant."""
     asked = {name: arrays.get(f"properties.{name}") for name in ("lower", "upper", "C", "d")}
-    known = {"lower", "upper", "rule.weights", "rule.offset", *(f"properties.{name}" for name in asked)}
+    known = {"lower", "upper", *rule_tensors(claim["rule"]), *(f"properties.{name}" for name in asked)}
     known |= {PREFIX + name for name in TENSORS}
     stray = [name for name in arrays if name not in known and not name.startswith(WITNESS)]
     require(not stray, f"tensors {quoted(stray)} have no place in a certificate")

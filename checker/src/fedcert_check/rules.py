@@ -13,6 +13,7 @@ from fedcert_check.masses import Gaussian, gaussian
 from fedcert_check.pooling import POOLING, Pooling
 from fedcert_check.published import PRODUCTS, SETTINGS, read_settings, require_deserved
 from fedcert_check.registry import Registry
+from fedcert_check.stated import GAUSSIAN, StatedGaussian
 from fedcert_check.validation import Array, natural, plain_name, require, require_fields, shaped
 
 MAX_CLIENTS = 10_000
@@ -160,13 +161,18 @@ class TrimmedMean:
         raise InvalidCertificate(_no_gaussian(self))
 
 
-Rule = LinearRule | TrimmedMean | Pooling
+Rule = LinearRule | TrimmedMean | Pooling | StatedGaussian
 """How the clients' parameters Θ_1, …, Θ_n become those of the deployed model."""
 
 Read = Callable[[dict[str, Any], Mapping[str, Array], int], Rule]
 RULES: Registry[Read] = Registry(
     "rule type",
-    {"linear": LinearRule.read, "trimmed-mean": TrimmedMean.read, POOLING: Pooling.read},
+    {
+        "linear": LinearRule.read,
+        "trimmed-mean": TrimmedMean.read,
+        POOLING: Pooling.read,
+        GAUSSIAN: StatedGaussian.read,
+    },
 )
 """How a rule is read from its description, the certificate's tensors and n_w, by its type."""
 
@@ -196,10 +202,14 @@ def require_name(rule: Rule, laws: Sequence[Law]) -> None:
     if isinstance(rule, LinearRule):
         offset = np.zeros(1) if rule.offset is None else rule.offset
         require_deserved(rule.name, rule.settings, (rule.weights, offset), laws)
+    if isinstance(rule, StatedGaussian):
+        rule.require_deserved(laws)
 
 
 def linear(rule: Rule) -> LinearRule:
     """The rule, if it is linear; raises if it is not."""
+    if isinstance(rule, StatedGaussian):
+        rule.refuse()
     if not isinstance(rule, LinearRule):
         raise InvalidCertificate(_no_gaussian(rule))
     return rule
@@ -207,3 +217,9 @@ def linear(rule: Rule) -> LinearRule:
 
 def _no_gaussian(rule: TrimmedMean | Pooling) -> str:
     return f"the rule {rule.name} deploys no Gaussian law: no such claim can be made"
+
+
+def rule_tensors(entry: Any) -> set[str]:
+    """The names of the tensors that a rule of this type may have."""
+    own = isinstance(entry, dict) and entry.get("type") == GAUSSIAN
+    return {"rule.loc", "rule.factor"} if own else {"rule.weights", "rule.offset"}

@@ -9,7 +9,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.laws import Law
-from fedcert.rules import AggregationRule, Pooling
+from fedcert.rules import AggregationRule, Pooling, StatedGaussian
 
 
 @runtime_checkable
@@ -50,6 +50,8 @@ class JointDraws:
             count: how many.
             generator: the source of randomness.
         """
+        if isinstance(self.rule, StatedGaussian):
+            return self.rule.law.sample(count, generator)
         if not isinstance(self.rule, Pooling):
             return self.rule([law.sample(count, generator) for law in self.laws])
         loc = self.laws[0].loc

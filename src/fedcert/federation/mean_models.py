@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedcert.laws import GaussianMixture, Law
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, Pooling
+from fedcert.rules import AggregationRule, Pooling, StatedGaussian
 
 MAX_MODELS = 64
 """Tuples of components whose means are evaluated; if there are more, so many are drawn."""
@@ -52,6 +52,8 @@ def mean_models(rule: AggregationRule, laws: Sequence[Law]) -> MeanModels:
         return MeanModels(
             torch.stack(theta), torch.cat([w * own for w, own in zip(pool, shares, strict=True)])
         )
+    if isinstance(rule, StatedGaussian):
+        return MeanModels(rule.loc.unsqueeze(0), torch.ones(1).to(shares[0]))
     sizes = [len(law.components) for law in laws]
     if prod(sizes) <= MAX_MODELS:
         tuples = list(product(*map(range, sizes)))

@@ -5,6 +5,7 @@ from fedcert.rules.linear import LinearRule
 from fedcert.rules.pooling import Pooling
 from fedcert.rules.protocol import AggregationRule, GaussianRule, LinearMap
 from fedcert.rules.registry import build_rule, register_rule, register_rule_type, rule_names, rule_types
+from fedcert.rules.stated import StatedGaussian
 from fedcert.rules.trimmed_mean import TrimmedMean
 from fedcert.rules.with_law import with_law
 
@@ -16,6 +17,7 @@ __all__ = [
     "Pooling",
     "RuleBuilder",
     "RuleContext",
+    "StatedGaussian",
     "TrimmedMean",
     "build_rule",
     "register_rule",

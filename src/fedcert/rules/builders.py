@@ -10,8 +10,9 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidConfig, InvalidLaw
-from fedcert.laws import DiagonalLaw, Law, diagonal_components
+from fedcert.laws import DiagonalLaw, GaussianLaw, Law, diagonal_components, is_diagonal
 from fedcert.rules import published
+from fedcert.rules.dense_product import dense_product
 from fedcert.rules.linear import LinearRule
 from fedcert.rules.pooling import Pooling
 from fedcert.rules.protocol import AggregationRule
@@ -90,6 +91,13 @@ class RuleContext:
         return [own[0] for own in components]
 
     @property
+    def dependent(self) -> list[GaussianLaw]:
+        """The clients' posteriors, if one has parameters that depend on each other and none is a mixture."""
+        if all(is_diagonal(law) for law in self.laws) or any(len(law.components) > 1 for law in self.laws):
+            return []
+        return [law.components[0] for law in self.laws]
+
+    @property
     def explicit_weights(self) -> Float64[Tensor, "n 1"]:
         """The weights that were given as numbers; an error where there is not one for each client."""
         if isinstance(self.weights, str) or len(self.weights) != self.clients:
@@ -132,6 +140,8 @@ def _fedavg(context: RuleContext) -> AggregationRule:
 
 def _product_of_gaussians(context: RuleContext, name: str = "pog") -> AggregationRule:
     context.require_no_numbers(name)
+    if laws := context.dependent:
+        return dense_product(laws, name)
     return LinearRule.product_of_gaussians(context.gaussians, name)
 
 
@@ -147,7 +157,15 @@ def _prior_corrected(context: RuleContext) -> AggregationRule:
             "prior_scale: prior-corrected divides out the prior that clients share and needs its deviation:"
             " give prior_scale (--prior-scale), or fedcert.rules.published.prior_corrected(laws, prior_scale)"
         )
+    if laws := context.dependent:
+        return dense_product(laws, "prior-corrected", prior_scale=context.prior_scale)
     return published.prior_corrected(context.gaussians, context.prior_scale)
+
+
+def _reverse_kl(context: RuleContext) -> AggregationRule:
+    if laws := context.dependent:
+        return dense_product(laws, "reverse-kl", context.proportions)
+    return published.reverse_kl(context.gaussians, context.proportions)
 
 
 def _linear(context: RuleContext) -> AggregationRule:
@@ -182,7 +200,7 @@ BUILDERS = (
     RuleBuilder("consensus", partial(_product_of_gaussians, name="consensus")),
     RuleBuilder("prior-corrected", _prior_corrected),
     RuleBuilder("wasserstein", _weighted(published.wasserstein)),
-    RuleBuilder("reverse-kl", _weighted(published.reverse_kl)),
+    RuleBuilder("reverse-kl", _reverse_kl),
     RuleBuilder("forward-kl", _weighted(published.forward_kl)),
     RuleBuilder("averaged-variances", _weighted(published.averaged_variances)),
     RuleBuilder("linear", _linear),

@@ -103,15 +103,9 @@ def prior_corrected(laws: Sequence[DiagonalLaw], prior_scale: float) -> LinearRu
     certain = deviation.amin(0)
     shares = _relative_precision(deviation, certain)
     total = shares.sum(0) - (len(laws) - 1) * (certain / prior_scale).square()
-    lost = ~(total > LEAST_PRECISION_LEFT * shares.sum(0))
-    if lost.any():
-        d = int(lost.nonzero()[0])
-        left, had = ((one / certain.square())[d].item() for one in (total, shares.sum(0)))
-        raise InvalidConfig(
-            f"prior_scale: dividing out {len(laws) - 1} priors of deviation {prior_scale:g} leaves parameter"
-            f" {d} a precision of {left:.3g} of the clients' {had:.3g}: give the (wider) prior that they"
-            " trained with, or choose the rule conflation"
-        )
+    require_precision_left(
+        total / certain.square(), shares.sum(0) / certain.square(), len(laws) - 1, prior_scale
+    )
     return with_law(
         laws,
         (shares * mean).sum(0) / total,
@@ -120,6 +114,32 @@ def prior_corrected(laws: Sequence[DiagonalLaw], prior_scale: float) -> LinearRu
         shares,
         {"prior_scale": float(prior_scale)},
     )
+
+
+def require_precision_left(
+    left: Float64[Tensor, "m"],
+    had: Float64[Tensor, "m"],
+    priors: int,
+    prior_scale: float,
+    what: str = "parameter",
+) -> None:
+    """Raise where too little precision is left after priors are divided out.
+
+    Args:
+        left: the precisions that are left, of parameters or of directions.
+        had: those of the clients.
+        priors: the number of priors that are divided out.
+        prior_scale: σ_0.
+        what: each precision belongs to, for the error.
+    """
+    lost = ~(left > LEAST_PRECISION_LEFT * had)
+    if lost.any():
+        d = int(lost.nonzero()[0])
+        raise InvalidConfig(
+            f"prior_scale: dividing out {priors} priors of deviation {prior_scale:g} leaves {what} {d} a"
+            f" precision of {left[d].item():.3g} of the clients' {had[d].item():.3g}: give the (wider) prior"
+            " that they trained with, or choose the rule conflation"
+        )
 
 
 def _relative_precision(

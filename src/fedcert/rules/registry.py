@@ -12,6 +12,7 @@ from fedcert.rules.builders import BUILDERS, RuleBuilder, RuleContext
 from fedcert.rules.linear import LinearRule
 from fedcert.rules.pooling import Pooling
 from fedcert.rules.protocol import AggregationRule, Coefficients, Header
+from fedcert.rules.stated import StatedGaussian
 from fedcert.rules.trimmed_mean import TrimmedMean
 
 RuleReader = Callable[[Header, Coefficients], AggregationRule]
@@ -22,6 +23,7 @@ _READERS: dict[str, RuleReader] = {
     "linear": LinearRule.from_description,
     "trimmed-mean": TrimmedMean.from_description,
     "pooling": Pooling.from_description,
+    "gaussian": StatedGaussian.from_description,
 }
 
 

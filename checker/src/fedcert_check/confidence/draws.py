@@ -13,6 +13,7 @@ import numpy as np
 from fedcert_check.confidence.laws import Mixture
 from fedcert_check.pooling import Pooling
 from fedcert_check.rules import LinearRule, Rule, TrimmedMean
+from fedcert_check.stated import StatedGaussian
 from fedcert_check.validation import Array
 
 NORMAL_ERROR = 2.0**-25  # of a standard normal, as it is computed from two words
@@ -61,6 +62,8 @@ class Sampler(NamedTuple):
         """
         if isinstance(self.rule, Pooling):
             return self._pooled(self.rule, number)
+        if isinstance(self.rule, StatedGaussian):
+            self.rule.refuse()
         thetas, known = [], True
         for client in range(len(self.laws)):
             theta, close = self._client(number, client)

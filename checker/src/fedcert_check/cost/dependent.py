@@ -17,9 +17,11 @@ from fedcert_check.cost.rates import (
     TAIL_SECONDS,
 )
 from fedcert_check.document import Document
+from fedcert_check.laws import Law
 from fedcert_check.layers import Linear
 from fedcert_check.parallel import pieces
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
+from fedcert_check.stated import StatedGaussian
 
 PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
 SUPREMA = 4  # over moving inputs, of each row and layer: movements, and noise lost beside a reference
@@ -84,6 +86,12 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
     return Cost(memory + twice * whole.memory, total)
 
 
+def laws_of(document: Document) -> list[Law]:
+    """The laws that layers are built from: the clients', and one that is stated for the rule."""
+    stated = [document.rule.law] if isinstance(document.rule, StatedGaussian) else []
+    return [*(client.law for client in document.clients), *stated]
+
+
 def rows_at(document: Document, depth: int) -> int:
     """The number of rows that are carried back from a layer."""
     last = depth == len(document.network.fully_connected) - 1
@@ -96,11 +104,11 @@ def layer_work(document: Document, place: int) -> Work:
     start = sum(sum(layer.sizes) for layer in linear[:place])
     layer, work = linear[place], NOTHING
     stop = start + sum(layer.sizes)
-    for client in document.clients:
-        if not isinstance(client.law, BlockGaussian):
+    for law in laws_of(document):
+        if not isinstance(law, BlockGaussian):
             work = work.plus(diagonal_work(layer))
             continue
-        for own in client.law.blocks:
+        for own in law.blocks:
             if own.start < stop and start < own.stop:
                 work = work.plus(
                     dense_work(layer, own.second, min(stop, own.stop) - max(start, own.start))
@@ -152,7 +160,7 @@ def diagonal_work(layer: Linear) -> Work:
 def joined_work(document: Document) -> Work:
     """One covariance of all parameters, if some block is about several layers."""
     ends = np.cumsum([0, *(sum(layer.sizes) for layer in document.network.fully_connected)])
-    laws = [client.law for client in document.clients if isinstance(client.law, BlockGaussian)]
+    laws = [law for law in laws_of(document) if isinstance(law, BlockGaussian)]
     blocks = [own for law in laws for own in law.blocks]
     spanning = [
         own

@@ -8,7 +8,7 @@ import numpy as np
 from fedcert_check.blocks import BlockGaussian
 from fedcert_check.cost import Cost
 from fedcert_check.cost.cells import MEMBER_BYTES, PAIR_BYTES, SET_BYTES
-from fedcert_check.cost.dependent import dependent_cost
+from fedcert_check.cost.dependent import dependent_cost, laws_of
 from fedcert_check.cost.nodes import Evaluations, evaluations
 from fedcert_check.cost.rates import (
     BALL_BYTES,
@@ -57,7 +57,7 @@ def estimate(document: Document, jobs: int) -> Cost:
     """
     sizes, clients, dimension = document.network.widths, len(document.clients), document.dimension
     properties, constraints = document.properties.d.shape
-    if any(isinstance(client.law, BlockGaussian) for client in document.clients):
+    if any(isinstance(law, BlockGaussian) for law in laws_of(document)):
         return dependent_cost(document, jobs)
     match document.kind:
         case "transported" if "boxes" in document.witness:

@@ -12,18 +12,21 @@ from fedcert_check.projected.block_laws import AnyGaussian, block_layers
 from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.layers import layered
 from fedcert_check.rules import LinearRule, linear
+from fedcert_check.stated import StatedGaussian
 
 Layers = Sequence[Layer]
 """All layers of a network under one law."""
 
 
 def deployed(document: Document, laws: Sequence[AnyGaussian] | None = None) -> Layers:
-    """The layers under N(v + Σ_i w_i μ_i, Σ_i w_i² Cov_i), the law of a linear rule.
+    """The layers under N(v + Σ_i w_i μ_i, Σ_i w_i² Cov_i), the law of a linear rule, or under a stated law.
 
     Args:
         document: the certificate.
         laws: one for each client; those of the messages where None.
     """
+    if isinstance(document.rule, StatedGaussian):
+        return own(document, document.rule.law)
     return _under(document, linear(document.rule), _stated(document) if laws is None else laws)
 
 

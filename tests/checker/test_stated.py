@@ -1,0 +1,125 @@
+"""Products of dense laws: proved again, and refused where a name is not deserved."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from dependent_problems import law as structured
+from problems import normal
+
+import fedcert
+from fedcert.families.cells import Cells
+from fedcert.families.problem import Problem
+from fedcert.families.projected.family import ProjectedFamily
+from fedcert.laws import DenseGaussian
+from fedcert.model.network import mlp
+from fedcert.model.properties import linf_robustness
+from fedcert.randomness import stream
+from fedcert.rules import StatedGaussian
+from fedcert.rules.dense_product import dense_product
+from fedcert.wire.certificate_file import save_certificate
+from fedcert.wire.message import Message
+from fedcert_check import check
+from fedcert_check.errors import InvalidCertificate
+
+NETWORK = mlp(2, 2)
+X = torch.tensor([[0.9, 0.1], [0.2, 0.7]]).double()
+CENTRE = torch.tensor([2.0, -1.0, -1.0, 2.0, 0.0, 0.0]).double()
+
+
+def laws() -> list[DenseGaussian]:
+    generator = stream(0, "stated")
+    return [
+        structured(generator, NETWORK, "joined", CENTRE + 0.05 * normal(generator, 6), 0.2) for _ in range(3)
+    ]  # type: ignore[misc]
+
+
+def saved(folder: Path, rule: StatedGaussian, kind: Any = "direct") -> Path:
+    """A certificate of what the rule deploys, whether or not it deserves its name."""
+    clients = laws()
+    properties = linf_robustness(X, [0, 1], 0.01, classes=2)
+    certificate = ProjectedFamily().prove(Problem(NETWORK, properties, tuple(clients), rule), kind)
+    messages = [Message(f"client-{i}", law, Cells.none(6), 1) for i, law in enumerate(clients)]
+    for message in messages:
+        message.save(folder / "messages" / f"{message.client}.safetensors")
+    path = folder / "certificates" / "certificate.safetensors"
+    save_certificate(path, certificate, NETWORK, properties, rule, messages)
+    return path
+
+
+def product(name: str) -> StatedGaussian:
+    weights = torch.tensor([[0.5], [0.3], [0.2]], dtype=torch.float64) if name == "reverse-kl" else None
+    return dense_product(laws(), name, weights, 3.0 if name == "prior-corrected" else None)
+
+
+@pytest.mark.parametrize("name", ["pog", "conflation", "prior-corrected", "reverse-kl"])
+def test_a_product_is_proved(name: str, tmp_path: Path) -> None:
+    report = check(saved(tmp_path, product(name)))
+    assert report.failures == ()
+    assert min(own.lower for own in report.proved) > 0.5
+
+
+def test_local_claims_are_proved_under_its_name(tmp_path: Path) -> None:
+    assert check(saved(tmp_path, product("pog"), "local")).failures == ()
+
+
+def wider(rule: StatedGaussian) -> StatedGaussian:
+    return replace(rule, factor=rule.factor * (1 + 1e-7))
+
+
+def moved(rule: StatedGaussian) -> StatedGaussian:
+    loc = rule.loc.clone()
+    loc[3] += 1e-4
+    return replace(rule, loc=loc)
+
+
+def reweighed(rule: StatedGaussian) -> StatedGaussian:
+    return replace(rule, settings={"weights": [0.3, 0.5, 0.2]})
+
+
+def another_prior(rule: StatedGaussian) -> StatedGaussian:
+    return replace(rule, settings={"prior_scale": 2.9})
+
+
+def with_a_column(rule: StatedGaussian) -> StatedGaussian:
+    return replace(rule, factor=torch.cat([rule.factor, 0 * rule.factor[:, :1]], 1))
+
+
+def partly_fixed(rule: StatedGaussian) -> StatedGaussian:
+    factor = rule.factor.clone()
+    factor[-1] = 0
+    return replace(rule, factor=factor[:, :-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("pog", wider, "called pog and does not deploy that law"),
+        ("pog", moved, "called pog and does not deploy that law"),
+        ("conflation", wider, "called conflation and does not"),
+        ("reverse-kl", reweighed, "called reverse-kl and does not"),
+        ("prior-corrected", another_prior, "called prior-corrected and does not"),
+        ("pog", with_a_column, "a factor of 7 columns for 6 random parameters"),
+        ("pog", partly_fixed, "leaves other parameters random than a client"),
+        ("pog", lambda rule: replace(rule, name="fedavg"), "not a fedavg"),
+        ("pog", lambda rule: replace(rule, name="wasserstein"), "has the fields|not a wasserstein"),
+        ("reverse-kl", lambda rule: replace(rule, name="pog"), "has the fields"),
+    ],
+)
+def test_a_name_must_be_deserved(name: str, change: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidCertificate, match=words):
+        check(saved(tmp_path, change(product(name))))
+
+
+def test_the_order_of_the_columns_does_not_matter(tmp_path: Path) -> None:
+    rule = product("pog")
+    assert check(saved(tmp_path, replace(rule, factor=-rule.factor.flip(1)))).failures == ()
+
+
+def test_the_public_functions_take_it(tmp_path: Path) -> None:
+    result = fedcert.certify_classification(laws(), NETWORK, X, [0, 1], epsilon=0.01, rule="pog")
+    result.save(tmp_path)
+    (path,) = (tmp_path / "certificates").glob("direct-*.safetensors")
+    assert check(path).failures == ()
