@@ -24,6 +24,8 @@ from fedcert.wire.message import Message
 from fedcert_check import check
 from fedcert_check.errors import InvalidCertificate
 
+pytestmark = pytest.mark.slow
+
 NETWORK = mlp(2, 2)
 X = torch.tensor([[0.9, 0.1], [0.2, 0.7]]).double()
 CENTRE = torch.tensor([2.0, -1.0, -1.0, 2.0, 0.0, 0.0]).double()

@@ -52,6 +52,7 @@ def closed_form(
     return torch.tensor(found[0], dtype=torch.float64), torch.tensor(found[1], dtype=torch.float64).view(N, N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "weights", "prior_scale"),
     [("pog", None, None), ("reverse-kl", [0.2, 0.5, 0.3], None), ("prior-corrected", None, 20.0)],

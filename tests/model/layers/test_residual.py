@@ -45,6 +45,7 @@ def outputs(module: nn.Module, reading: Reading, theta: torch.Tensor, x: torch.T
     return functional_call(module, values, (x.unflatten(-1, SHAPE),)).detach()
 
 
+@pytest.mark.slow
 def test_torch_stays_within_the_bounds_of_both_verifiers() -> None:
     module, reading = read()
     generator, network = stream(0, "residual"), reading.network
@@ -83,6 +84,7 @@ def test_bounds_inside_a_block_are_those_of_the_whole_network() -> None:
     assert -1e-9 < margin.item() <= 0
 
 
+@pytest.mark.slow
 def test_attacks_and_estimates_go_through_it() -> None:
     module, reading = read()
     generator = stream(1, "residual")
