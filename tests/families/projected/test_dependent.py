@@ -6,6 +6,8 @@ import pytest
 import torch
 from dependent_problems import STRUCTURES, Structure, make_dependent
 from federated_problems import Federated
+from flint import arb
+from fuzz.neuron import Neuron
 from problems import normal
 from scipy.stats import norm
 
@@ -18,7 +20,8 @@ from fedcert.families.projected.family import ProjectedFamily
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.references import Conditional
 from fedcert.families.registry import family_named
-from fedcert.laws import DenseGaussian, DiagonalGaussian
+from fedcert.laws import BlockGaussian, DenseGaussian, DiagonalGaussian, GaussianLaw
+from fedcert.laws.block_layers import Blocks
 from fedcert.laws.dependent_affine import DependentNoise
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
@@ -33,18 +36,54 @@ def problem_of(made: Federated, properties: Properties) -> Problem:
     return Problem(made.network, properties, tuple(made.laws), made.rule)
 
 
-def test_one_layer_has_the_probability_of_a_half_space() -> None:
-    made = make_dependent(0, (3, 2), 0.3, "joined", clients=3)
+def dense(law: GaussianLaw) -> DenseGaussian:
+    """The same law by one factor of its covariance."""
+    if isinstance(law, DenseGaussian):
+        return law
+    assert isinstance(law, BlockGaussian)
+    return Blocks(law.loc, torch.zeros_like(law.loc), law.blocks, 0.0).dense()
+
+
+@pytest.mark.parametrize("structure", ["joined", "kronecker"])
+def test_one_layer_has_the_probability_of_a_half_space(structure: Structure) -> None:
+    made = make_dependent(0, (3, 2), 0.3, structure, clients=3)
     d = made.offsets(1.2)
     found = certify_projected_directly(problem_of(made, made.properties(d)))
-    deployed = made.rule.pushforward(made.laws)
-    assert isinstance(deployed, DenseGaussian)
+    deployed = dense(made.rule.pushforward(made.laws))
     rows = made.C[0, 0]
     c = torch.cat([(rows[:, None] * made.centre[0]).flatten(), rows])
     mean, deviation = c @ deployed.loc + d[0, 0], (deployed.factor.mT @ c).norm()
     exact = norm.cdf((mean / deviation).item())
     assert found.lower.item() == pytest.approx(exact, abs=1e-7)
     assert found.lower.item() <= exact
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("structure", ["kronecker", "mixed"])
+@pytest.mark.parametrize("sigmas", [2.0, 4.0])
+def test_no_bound_is_above_the_probability_of_one_rectified_neuron(
+    structure: Structure, sigmas: float
+) -> None:
+    """Given the neuron, the rest is Gaussian: the probability is an integral over one number."""
+    made = make_dependent(5, (2, 1, 2), 0.05, structure, clients=2)
+    law, network = dense(made.rule.pushforward(made.laws)), made.network
+    first, _, last = network.unflatten(law.loc)
+    rows, x = made.C[0, 0], torch.cat([made.centre[0], torch.ones(1).double()])
+    factors = law.factor.split([3, 4])
+    behind, shift = (factors[1][part].mT @ rows for part in (slice(0, 2), slice(2, 4)))
+    assert behind @ shift == 0  # weights and biases are independent
+    neuron = Neuron(*(arb(float(value)) for value in (
+        rows @ last[1], rows @ last[0][:, 0], behind.norm(), shift.norm(),
+        first[0][0] @ made.centre[0] + first[1][0], (factors[0].mT @ x).norm(),
+    )))  # fmt: skip
+    mean, deviation = neuron.rough()
+    d = sigmas * deviation - mean
+    exact = 1 - neuron.shifted(d).tail()
+    for kind in ("direct", "transported"):
+        offset = torch.tensor([[d]], dtype=torch.float64)
+        found = ProjectedFamily().prove(problem_of(made, made.properties(offset)), kind)
+        assert found.lower.item() > 0.3
+        assert arb(found.lower.item()) <= exact.upper()
 
 
 @pytest.mark.slow
