@@ -30,7 +30,7 @@ from torch import Tensor
 from fedcert.families.projected import centre, chain, inversion, relaxation, spread, tails
 from fedcert.laws import covariance
 from fedcert.laws import diagonal_affine as affine
-from fedcert.model.layers import activation, sigmoid, tanh
+from fedcert.model.layers import activation, s_shaped
 from fedcert.numerics import backward, enclosure, interval
 from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
@@ -87,14 +87,14 @@ def steep_tangents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines above tanh are not moved by what their slope differs from the tangent's."""
     uncharged(monkeypatch, "tanh_down")
     for name in ("down", "up"):
-        monkeypatch.setattr(tanh, name, unmoved)
+        monkeypatch.setattr(s_shaped, name, unmoved)
 
 
 def inward_logistic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither tanh nor the sum with ½ is rounded outward."""
     uncharged(monkeypatch, "tanh_down")
     for name in ("down", "up"):
-        monkeypatch.setattr(sigmoid, name, unmoved)
+        monkeypatch.setattr(s_shaped, name, unmoved)
 
 
 def inward_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ CHARGES = [
     Charge("layers.MaxPool2d._onto_pixels", without("_onto_pixels"), cases.overlapping_maxima),
     Charge("numerics.total: one float outward", inward_sums, cases.sum_of_chains),
     Charge("numerics.tanh_down: 16 u", without("tanh_down"), cases.tangents),
-    Charge("layers.tanh.line_above", steep_tangents, cases.lines_around_tanh),
+    Charge("layers.s_shaped.line_above", steep_tangents, cases.lines_around_tanh),
     Charge("layers.Sigmoid.interval", inward_logistic, cases.logistic_values),
     Charge("numerics.backward.least: constants", without("least"), cases.constants),
     Charge("numerics.backward.settled: above", changed(backward, "above", as_it_is), cases.lost_by_settling),

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers import Activation, Lines, monotone_points, register_layer
+from fedcert.model.layers import Lines, Rising, register_layer
 from fedcert.numerics.interval import Bounds
 
 
 @register_layer
 @dataclass(frozen=True)
-class HardTanh(Activation):
+class HardTanh(Rising):
     """a ↦ min(max(a, −1), 1)."""
 
     name = "hard-tanh"
@@ -42,10 +42,6 @@ class HardTanh(Activation):
     def _chord(self, start: Tensor, end: Tensor) -> Tensor:
         """The slope between two points of the graph; 0 where they coincide."""
         return torch.where(start < end, (self((), end) - self((), start)) / (end - start), 0.0)
-
-    def points(self, parameters: Sequence[Tensor], centre: Tensor, radius: Tensor) -> tuple[Tensor, Tensor]:
-        """Both ends, as centre and radius."""
-        return monotone_points(lambda a: self(parameters, a), centre, radius)
 
     @classmethod
     def from_module(cls, module: nn.Hardtanh, shape: tuple[int, ...] | None) -> "HardTanh":

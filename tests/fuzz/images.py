@@ -27,16 +27,18 @@ def convolutions(generator: torch.Generator) -> Iterator[Verdict]:
 
 def means(generator: torch.Generator) -> Iterator[Verdict]:
     """The same with means over windows."""
-    layers = _convolved(generator)
-    image = layers[-1].output_shape(()) if not isinstance(layers[-1], ReLU) else layers[-2].output_shape(())
-    yield from proved_twice(generator, behind(generator, [*layers, _pool(generator, AvgPool2d, image)]))
+    yield from _pooled(generator, AvgPool2d)
 
 
 def maxima(generator: torch.Generator) -> Iterator[Verdict]:
     """The same with maxima over windows."""
+    yield from _pooled(generator, MaxPool2d)
+
+
+def _pooled(generator: torch.Generator, kind: type[AvgPool2d] | type[MaxPool2d]) -> Iterator[Verdict]:
     layers = _convolved(generator)
-    image = layers[-1].output_shape(()) if not isinstance(layers[-1], ReLU) else layers[-2].output_shape(())
-    yield from proved_twice(generator, behind(generator, [*layers, _pool(generator, MaxPool2d, image)]))
+    image = Network(tuple(layers)).value_shapes[-1]
+    yield from proved_twice(generator, behind(generator, [*layers, _pool(generator, kind, image)]))
 
 
 def _convolved(generator: torch.Generator) -> list[Layer]:

@@ -142,20 +142,14 @@ class Conv2d:
 
 
 @dataclass(frozen=True)
-class AvgPool2d:
-    """Means over windows, channel by channel; padding counts as zeros.
+class Pool2d:
+    """One number for each window, channel by channel.
 
     Attributes:
         grid: where the windows are.
     """
 
     grid: Grid
-
-    @classmethod
-    def read(cls, entry: dict[str, Any]) -> "AvgPool2d":
-        """The layer of a network's description."""
-        require_fields(entry, {"type", "image", "kernel", "stride", "padding"}, "an avg-pool2d layer")
-        return cls(Grid.read(entry))
 
     @property
     def inputs(self) -> int:
@@ -166,6 +160,16 @@ class AvgPool2d:
     def outputs(self) -> int:
         """The number of windows, of all channels."""
         return self.grid.image[0] * prod(self.grid.positions)
+
+
+class AvgPool2d(Pool2d):
+    """Means over windows, channel by channel; padding counts as zeros."""
+
+    @classmethod
+    def read(cls, entry: dict[str, Any]) -> "AvgPool2d":
+        """The layer of a network's description."""
+        require_fields(entry, {"type", "image", "kernel", "stride", "padding"}, "an avg-pool2d layer")
+        return cls(Grid.read(entry))
 
     def mask(self) -> Array:
         """Which pixels each window sees, of shape (outputs, inputs)."""
@@ -178,31 +182,14 @@ class AvgPool2d:
         return mask.reshape(self.outputs, self.inputs)
 
 
-@dataclass(frozen=True)
-class MaxPool2d:
-    """Maxima over windows without padding, channel by channel.
-
-    Attributes:
-        grid: where the windows are.
-    """
-
-    grid: Grid
+class MaxPool2d(Pool2d):
+    """Maxima over windows without padding, channel by channel."""
 
     @classmethod
     def read(cls, entry: dict[str, Any]) -> "MaxPool2d":
         """The layer of a network's description."""
         require_fields(entry, {"type", "image", "kernel", "stride", "dilation"}, "a max-pool2d layer")
         return cls(Grid.read(entry))
-
-    @property
-    def inputs(self) -> int:
-        """The number of pixels."""
-        return self.grid.pixels
-
-    @property
-    def outputs(self) -> int:
-        """The number of windows, of all channels."""
-        return self.grid.image[0] * prod(self.grid.positions)
 
     def windows(self) -> Array:
         """The pixels of each window, of shape (outputs, K)."""

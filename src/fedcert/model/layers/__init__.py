@@ -3,6 +3,7 @@
 from fedcert.model.layers.activation import Activation as Activation
 from fedcert.model.layers.activation import Line as Line
 from fedcert.model.layers.activation import Lines as Lines
+from fedcert.model.layers.activation import Rising as Rising
 from fedcert.model.layers.activation import monotone_points as monotone_points
 from fedcert.model.layers.avg_pool2d import AvgPool2d as AvgPool2d
 from fedcert.model.layers.conv2d import Conv2d as Conv2d
@@ -16,5 +17,5 @@ from fedcert.model.layers.protocol import Unrolled as Unrolled
 from fedcert.model.layers.registry import register_layer as register_layer
 from fedcert.model.layers.relu import ReLU as ReLU
 from fedcert.model.layers.residual import ResidualSum as ResidualSum
-from fedcert.model.layers.sigmoid import Sigmoid as Sigmoid
-from fedcert.model.layers.tanh import Tanh as Tanh
+from fedcert.model.layers.s_shaped import Sigmoid as Sigmoid
+from fedcert.model.layers.s_shaped import Tanh as Tanh

@@ -135,6 +135,19 @@ class Activation(Layer, Protocol):
         raise UnsupportedLayer(f"no torch module is read as the layer {cls.name!r}")
 
 
+class Rising(Activation, Protocol):
+    """An activation that does not decrease."""
+
+    def points(
+        self,
+        parameters: Sequence[Tensor],
+        centre: Float[Tensor, "*xbatch P inputs"],
+        radius: Float[Tensor, "*xbatch P inputs"],
+    ) -> tuple[Float[Tensor, "*batch P inputs"], Float[Tensor, "*batch P inputs"]]:
+        """Both ends, as centre and radius."""
+        return monotone_points(lambda a: self(parameters, a), centre, radius)
+
+
 def through_lines(lines: Lines, x: Bounds, bound: LinearBound) -> LinearBound:
     """From a bound linear in f(a) to one linear in a, with a line in f's place.
 

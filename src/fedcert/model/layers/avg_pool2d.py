@@ -1,9 +1,9 @@
 """Means over windows of an image."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from fedcert.errors import UnsupportedLayer
 from fedcert.model.layers.conv2d import image_shape, pair
+from fedcert.model.layers.pool2d import Pool2d
 from fedcert.model.layers.registry import register_layer
 from fedcert.model.layers.windows import Pair, Windows
 from fedcert.numerics.backward import LinearBound, LooseBound
@@ -20,7 +21,7 @@ from fedcert.numerics.rounding import down, rounding_error, sum_down, sum_up, up
 
 @register_layer
 @dataclass(frozen=True)
-class AvgPool2d:
+class AvgPool2d(Pool2d):
     """The mean of each window of K pixels, channel by channel; padding counts as zeros.
 
     Attributes:
@@ -42,28 +43,10 @@ class AvgPool2d:
     modules: ClassVar[tuple[type[nn.Module], ...]] = (nn.AvgPool2d, nn.AdaptiveAvgPool2d)
     nonlinear: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        _ = self.windows  # which raises if they do not fit
-
     @property
     def windows(self) -> Windows:
         """The windows of every channel."""
-        channels = self.image[0] if self.image else 1
-        return Windows(self.image, self.kernel, self.stride, self.padding, groups=channels)
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """No parameters."""
-        return ()
-
-    @property
-    def inputs(self) -> int:
-        """The number of pixels, of all channels."""
-        return self.windows.pixels
-
-    def output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """An image of as many channels."""
-        return (self.image[0], *self.windows.positions)
+        return Windows(self.image, self.kernel, self.stride, self.padding, groups=self.channels)
 
     def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """The entry 1/K where a window sees a pixel."""
@@ -76,10 +59,6 @@ class AvgPool2d:
     ) -> Float[Tensor, "*batch n outputs"]:
         """Means."""
         return self.windows.gather(x).mean(-1).flatten(-2)
-
-    def initialise(self, generator: torch.Generator) -> Float[Tensor, "size"]:
-        """No parameters."""
-        return torch.zeros(0)
 
     def interval(self, parameters: Sequence[Bounds], x: Bounds) -> Bounds:
         """The means of both ends, rounded outward."""
@@ -110,15 +89,6 @@ class AvgPool2d:
     ) -> tuple[Float[Tensor, "*batch P outputs"], Float[Tensor, "*batch P outputs"]]:
         """Means of both."""
         return self(parameters, centre), self(parameters, radius)
-
-    def describe(self) -> dict[str, Any]:
-        """Its fields."""
-        return {"type": self.name} | {key: list(own) for key, own in asdict(self).items()}
-
-    @classmethod
-    def from_description(cls, fields: Mapping[str, Any]) -> "AvgPool2d":
-        """The layer with these fields."""
-        return cls(**{key: tuple(own) if isinstance(own, list) else own for key, own in fields.items()})
 
     @classmethod
     def from_module(

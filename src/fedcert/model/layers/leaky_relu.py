@@ -9,7 +9,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers.activation import Activation, Line, Lines, monotone_points
+from fedcert.model.layers.activation import Line, Lines, Rising
 from fedcert.model.layers.registry import register_layer
 from fedcert.numerics.interval import Bounds
 from fedcert.numerics.rounding import down, up
@@ -17,7 +17,7 @@ from fedcert.numerics.rounding import down, up
 
 @register_layer
 @dataclass(frozen=True)
-class LeakyReLU(Activation):
+class LeakyReLU(Rising):
     """x ↦ max(x, s x) for a slope s in [0, 1], coordinate by coordinate.
 
     Attributes:
@@ -60,15 +60,6 @@ class LeakyReLU(Activation):
         slope = torch.where(low >= 0, one, torch.where(high <= 0, leak, chord)).clamp(self.slope, 1.0)
         ends = [(end, self._value(end)) for end in (low, high)]
         return Lines(Line(below, torch.zeros_like(below)), Lines.touching(below, slope, ends).above)
-
-    def points(
-        self,
-        parameters: Sequence[Tensor],
-        centre: Float[Tensor, "*xbatch P inputs"],
-        radius: Float[Tensor, "*xbatch P inputs"],
-    ) -> tuple[Float[Tensor, "*batch P inputs"], Float[Tensor, "*batch P inputs"]]:
-        """Both ends, as centre and radius."""
-        return monotone_points(lambda a: self(parameters, a), centre, radius)
 
     def _value(self, x: Float64[Tensor, "*shape"]) -> Bounds:
         """Bounds of max(x, s x), one float outward where s x is rounded."""

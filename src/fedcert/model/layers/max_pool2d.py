@@ -1,8 +1,8 @@
 """Maxima over windows of an image."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Float64, Int64
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from fedcert.errors import UnsupportedLayer
 from fedcert.model.layers.activation import Line, Lines, monotone_points, through_lines
 from fedcert.model.layers.conv2d import image_shape, pair
+from fedcert.model.layers.pool2d import Pool2d
 from fedcert.model.layers.registry import register_layer
 from fedcert.model.layers.windows import Pair, Windows
 from fedcert.numerics.backward import LinearBound, LooseBound
@@ -20,7 +21,7 @@ from fedcert.numerics.rounding import down, rounding_error, up
 
 @register_layer
 @dataclass(frozen=True)
-class MaxPool2d:
+class MaxPool2d(Pool2d):
     """The greatest pixel of each window, channel by channel, without padding.
 
     Attributes:
@@ -42,38 +43,16 @@ class MaxPool2d:
     modules: ClassVar[tuple[type[nn.Module], ...]] = (nn.MaxPool2d,)
     nonlinear: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _ = self.windows  # which raises if they do not fit
-
     @property
     def windows(self) -> Windows:
         """The windows of every channel."""
-        channels = self.image[0] if self.image else 1
-        return Windows(self.image, self.kernel, self.stride, (0, 0), self.dilation, channels)
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """No parameters."""
-        return ()
-
-    @property
-    def inputs(self) -> int:
-        """The number of pixels, of all channels."""
-        return self.windows.pixels
-
-    def output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """An image of as many channels."""
-        return (self.image[0], *self.windows.positions)
+        return Windows(self.image, self.kernel, self.stride, (0, 0), self.dilation, self.channels)
 
     def __call__(
         self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:
         """Maxima."""
         return self.windows.gather(x).amax(-1).flatten(-2)
-
-    def initialise(self, generator: torch.Generator) -> Float[Tensor, "size"]:
-        """No parameters."""
-        return torch.zeros(0)
 
     def interval(self, parameters: Sequence[Bounds], x: Bounds) -> Bounds:
         """The maxima of both ends: exact."""
@@ -114,15 +93,6 @@ class MaxPool2d:
     ) -> tuple[Float[Tensor, "*batch P outputs"], Float[Tensor, "*batch P outputs"]]:
         """Both ends, as centre and radius."""
         return monotone_points(lambda a: self(parameters, a), centre, radius)
-
-    def describe(self) -> dict[str, Any]:
-        """Its fields."""
-        return {"type": self.name} | {key: list(own) for key, own in asdict(self).items()}
-
-    @classmethod
-    def from_description(cls, fields: Mapping[str, Any]) -> "MaxPool2d":
-        """The layer with these fields."""
-        return cls(**{key: tuple(own) if isinstance(own, list) else own for key, own in fields.items()})
 
     @classmethod
     def from_module(cls, module: nn.MaxPool2d, shape: tuple[int, ...] | None) -> "MaxPool2d":

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from fedcert.model.layers.activation import Activation, Line, Lines, monotone_points
+from fedcert.model.layers.activation import Line, Lines, Rising
 from fedcert.model.layers.registry import register_layer
 from fedcert.numerics.interval import Bounds
 from fedcert.numerics.rounding import up
@@ -16,7 +16,7 @@ from fedcert.numerics.rounding import up
 
 @register_layer
 @dataclass(frozen=True)
-class ReLU(Activation):
+class ReLU(Rising):
     """x ↦ max(x, 0), coordinate by coordinate.
 
     Examples:
@@ -48,15 +48,6 @@ class ReLU(Activation):
         slope = torch.where(low >= 0, 1.0, torch.where(high <= 0, 0.0, high / (high - low))).clamp(0, 1)
         height = torch.maximum(up(-slope * low), up(up(1 - slope) * high)).clamp(min=0.0)
         return Lines(Line(below), Line(slope, height))
-
-    def points(
-        self,
-        parameters: Sequence[Tensor],
-        centre: Float[Tensor, "*xbatch P inputs"],
-        radius: Float[Tensor, "*xbatch P inputs"],
-    ) -> tuple[Float[Tensor, "*batch P inputs"], Float[Tensor, "*batch P inputs"]]:
-        """Both ends rectified."""
-        return monotone_points(lambda a: self(parameters, a), centre, radius)
 
     @classmethod
     def from_module(cls, module: nn.ReLU, shape: tuple[int, ...] | None) -> "ReLU":
