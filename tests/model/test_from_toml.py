@@ -6,7 +6,7 @@ import pytest
 
 from fedcert.errors import InvalidConfig
 from fedcert.model.from_toml import from_toml
-from fedcert.model.layers import LeakyReLU, Linear
+from fedcert.model.layers import Conv2d, LeakyReLU, Linear, ReLU, ResidualSum
 from fedcert.model.network import Network
 
 LINEAR = '[[layers]]\ntype = "linear"\ninputs = {}\noutputs = {}\n'
@@ -48,3 +48,34 @@ def test_what_is_wrong_is_named_by_its_place(tmp_path: Path, text: str, words: s
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfig, match=r"no\.toml: cannot be read"):
         from_toml(tmp_path / "no.toml")
+
+
+def test_layers_on_images_and_residual_additions_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.toml"
+    path.write_text(
+        """
+        [[layers]]
+        type = "conv2d"
+        image = [1, 3, 3]
+        filters = 2
+        kernel = [2, 2]
+
+        [[layers]]
+        type = "residual"
+        body = [{ type = "relu" }, { type = "linear", inputs = 8, outputs = 8 }]
+
+        [[layers]]
+        type = "linear"
+        inputs = 8
+        outputs = 2
+        """
+    )
+    block = ResidualSum((ReLU(), Linear(8, 8)))
+    assert from_toml(path) == Network((Conv2d((1, 3, 3), 2, (2, 2)), block, Linear(8, 2)))
+
+
+def test_a_layer_inside_is_refused_by_its_type(tmp_path: Path) -> None:
+    path = tmp_path / "model.toml"
+    path.write_text('[[layers]]\ntype = "residual"\nbody = [{ type = "gelu" }]\n')
+    with pytest.raises(InvalidConfig, match=r"layers\.0: a layer of type 'gelu'"):
+        from_toml(path)

@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from fedcert.errors import FedcertError, InvalidConfig
+from fedcert.model.layers.registry import read_layer
 from fedcert.model.network import Network
 
 
@@ -12,8 +13,9 @@ def from_toml(path: str | PathLike[str]) -> Network:
     r"""The network that a TOML file describes, layer by layer; what is unknown in it is refused by its place.
 
     Each `[[layers]]` has a type and what that type needs: `type = "linear"` with `inputs` and `outputs`,
-    `type = "relu"`, `type = "leaky-relu"` with `slope`, and what `register_layer` adds. θ holds the weights
-    of each linear layer, row by row, then its biases, first layer first.
+    `type = "relu"`, `type = "leaky-relu"` with `slope`, the others of docs/certificate-format.md, and what
+    `register_layer` adds. θ holds the weights of each linear layer, row by row, then its biases, first layer
+    first.
 
     Args:
         path: of the file.
@@ -38,7 +40,7 @@ def from_toml(path: str | PathLike[str]) -> Network:
         if not isinstance(layer, dict):
             raise InvalidConfig(f"{path}: layers.{place}: {str(layer)[:40]!r} is not a table with a type")
         try:
-            Network.from_description([layer, *_linear(layer)])
+            read_layer(layer)
         except FedcertError as error:
             raise InvalidConfig(f"{path}: layers.{place}: {error}") from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -47,8 +49,3 @@ def from_toml(path: str | PathLike[str]) -> Network:
         return Network.from_description(layers)
     except FedcertError as error:
         raise InvalidConfig(f"{path}: {error}") from error
-
-
-def _linear(layer: dict[str, object]) -> list[dict[str, object]]:
-    """A linear layer to follow one that has no width of its own, so that it can be read alone."""
-    return [] if "inputs" in layer else [{"type": "linear", "inputs": 1, "outputs": 1}]
