@@ -11,7 +11,7 @@ from torch import Tensor
 from fedcert.confidence import ConfidenceBound, bound
 from fedcert.families.problem import Problem
 from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
-from fedcert.model.layers import AvgPool2d, Conv2d, Linear, ReLU
+from fedcert.model.layers import AvgPool2d, Conv2d, Linear, ReLU, ResidualSum
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -79,6 +79,17 @@ def image_problem(seed: int, rule: str = "fedavg") -> Problem:
         Conv2d((1, 4, 4), 3, (2, 2), (1, 1), (0, 1)), ReLU(), AvgPool2d((3, 3, 5), (3, 2), (1, 1)),
         Conv2d((3, 1, 4), 2, (1, 2)), ReLU(), Linear(6, 2),
     ))  # fmt: skip
+    return network_problem(network, seed, rule)
+
+
+def residual_problem(seed: int, rule: str = "fedavg") -> Problem:
+    """The same for a residual addition between fully connected layers."""
+    block = ResidualSum((Linear(5, 4), ReLU(), Linear(4, 5)))
+    return network_problem(Network((Linear(16, 5), ReLU(), block, ReLU(), Linear(5, 2))), seed, rule)
+
+
+def network_problem(network: Network, seed: int, rule: str) -> Problem:
+    """Three clients with this network, and properties that hold for some draws only."""
     generator = stream(seed, "images")
     loc = network.initialise(generator).double()
     laws = [

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from confidence_cases import exact_problem, one_weight, random_problem, seeded, weight_law
+from confidence_cases import exact_problem, one_weight, random_problem, residual_problem, seeded, weight_law
 
 from fedcert.confidence import bound, bounding
 from fedcert.confidence.bounding import seed_of_problem
@@ -42,6 +42,14 @@ def test_hardly_any_draw_of_a_small_network_is_undecided(rule: str) -> None:
     found = bound(random_problem(1, rule), 100)
     assert found.undecided < 0.02
     assert 0 < found.proven.sum() < 100 * len(found.proven)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["fedavg", "median"])
+def test_residual_additions_are_judged_by_the_verifiers_of_boxes(rule: str) -> None:
+    found = bound(residual_problem(0, rule), 60)
+    assert found.undecided < 0.1
+    assert 0 < found.proven.sum() < 60 * len(found.proven)
 
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from confidence_cases import exact_problem, image_problem, random_problem, saved, seeded
+from confidence_cases import exact_problem, image_problem, random_problem, residual_problem, saved, seeded
 from saved import make_federation, make_rules
 
 from fedcert.confidence import bound
@@ -317,3 +317,9 @@ def test_the_interval_misses_the_exact_probability_in_at_most_one_of_twenty_repe
         empty += found.found_mean == (0.0, 1.0)
     assert 0 < misses <= beta * 2000
     assert empty < 500
+
+
+def test_a_network_that_is_not_judged_again_is_refused_by_its_layers(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path, residual_problem(0), draws=4)
+    with pytest.raises(InvalidCertificate, match="checked for linear, conv2d, avg-pool2d and relu"):
+        check_confidence(path)
