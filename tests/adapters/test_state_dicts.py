@@ -30,6 +30,19 @@ def test_a_module_and_its_network_give_the_same_law() -> None:
         assert own.scale.tolist() == torch.cat([value.flatten() for value in SPREAD.values()]).tolist()
 
 
+def test_layers_of_a_residual_addition_are_matched_too() -> None:
+    body = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    module = nn.Sequential(
+        nn.Linear(2, 3), fedcert.Residual(body, nn.Linear(3, 2)), nn.ReLU(), nn.Linear(2, 2)
+    )
+    means = module.state_dict()
+    deviations = {name: torch.full_like(own, 0.1) for name, own in means.items()}
+    first, second = (from_state_dicts(own, means, deviations) for own in (module, from_torch(module)))
+    assert first.network == second.network
+    assert torch.equal(first.law.loc, second.law.loc)
+    assert torch.equal(first.law.loc, nn.utils.parameters_to_vector(module.parameters()).double())
+
+
 def test_files_of_state_dicts_are_read_and_nothing_in_them_is_run(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("means.pt", "deviations.pt")]
     for path, own in zip(paths, (STATE, SPREAD), strict=True):

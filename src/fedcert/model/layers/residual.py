@@ -133,9 +133,9 @@ class ResidualSum:
     def describe(self) -> dict[str, Any]:
         """The layers of both chains.
 
-        >>> from fedcert.model.layers import ReLU
-        >>> ResidualSum((ReLU(),)).describe()
-        {'type': 'residual', 'body': [{'type': 'relu'}], 'shortcut': []}
+        >>> from fedcert.model.layers import Linear
+        >>> ResidualSum((Linear(2, 2),)).describe()["body"]
+        [{'type': 'linear', 'inputs': 2, 'outputs': 2}]
         """
         body, shortcut = ([layer.describe() for layer in chain] for chain in self.chains)
         return {"type": self.name, "body": body, "shortcut": shortcut}
