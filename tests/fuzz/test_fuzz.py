@@ -18,6 +18,7 @@ BROKEN = [
     "linear verifier",
     "hyperbolic tangents",
     "convolutions",
+    "residual additions",
     "layers",
     "weighted regions",
 ]
