@@ -11,7 +11,12 @@ import torch
 from own_models import ARRAYS, MEAN, NETWORK, write_files
 from terminal import exit_code
 
+from fedcert import Posterior
 from fedcert.app.cli import main
+from fedcert.laws import DiagonalGaussian
+from fedcert.model.layers import Linear, ReLU, ResidualSum
+from fedcert.model.network import Network
+from fedcert.randomness import stream
 from fedcert_check.run_folder import check_run
 
 pytestmark = pytest.mark.slow
@@ -72,6 +77,24 @@ def test_a_folder_is_made_that_the_checker_proves(
         rows = list(csv.DictReader(file))
     assert {row["norm"] for row in rows} == {summary["norm"]}
     assert all((row["label"] != "") == labelled for row in rows)
+
+
+def test_a_run_with_a_residual_addition_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = ResidualSum((Linear(3, 3), ReLU()))
+    network = Network((Linear(2, 3), ReLU(), block, ReLU(), Linear(3, 2)))
+    loc = network.initialise(stream(0, "residual")).double()
+    for i in range(2):
+        law = DiagonalGaussian(loc + 1e-3 * i, torch.full_like(loc, 1e-3))
+        Posterior(network, law).message(f"client-{i}", 1).save(f"posterior-{i}.safetensors")
+    layers = [
+        'type = "linear"\ninputs = 2\noutputs = 3', 'type = "relu"',
+        'type = "residual"\nbody = [{ type = "linear", inputs = 3, outputs = 3 }, { type = "relu" }]',
+        'type = "relu"', 'type = "linear"\ninputs = 3\noutputs = 2',
+    ]  # fmt: skip
+    Path("model.toml").write_text("".join(f"[[layers]]\n{layer}\n" for layer in layers))
+    options = ["--inputs", "x.npz", "--epsilon", "0.001", "--events", "box", "--out", "out"]
+    assert fedcert(monkeypatch, "certify", *MODEL, *options) == 0
+    assert fedcert(monkeypatch, "check", "out", "--jobs", "1") == 0
 
 
 def test_the_bounds_hold_for_sampled_models(monkeypatch: pytest.MonkeyPatch) -> None:

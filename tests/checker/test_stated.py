@@ -8,8 +8,10 @@ import pytest
 import torch
 from dependent_problems import law as structured
 from problems import normal
+from terminal import exit_code
 
 import fedcert
+from fedcert.app.cli import main
 from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.projected.family import ProjectedFamily
@@ -120,8 +122,11 @@ def test_the_order_of_the_columns_does_not_matter(tmp_path: Path) -> None:
     assert check(saved(tmp_path, replace(rule, factor=-rule.factor.flip(1)))).failures == ()
 
 
-def test_the_public_functions_take_it(tmp_path: Path) -> None:
+def test_a_run_is_proved_and_says_what_the_model_is_drawn_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = fedcert.certify_classification(laws(), NETWORK, X, [0, 1], epsilon=0.01, rule="pog")
     result.save(tmp_path)
-    (path,) = (tmp_path / "certificates").glob("direct-*.safetensors")
-    assert check(path).failures == ()
+    assert exit_code(monkeypatch, main, "fedcert", "check", "--jobs", "1", str(tmp_path)) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "for a model drawn from the law that pog makes of the posteriors of 3 clients" in printed

@@ -5,6 +5,7 @@ from fedcert_check.digest import digest
 from fedcert_check.document import Document
 from fedcert_check.laws import is_exact
 from fedcert_check.percent import percent_down, percent_up
+from fedcert_check.stated import StatedGaussian
 
 MAX_LISTED = 10  # clients, or layers
 STATED = "as the certificates' maker states: the data set, and how the inputs were chosen from it"
@@ -93,6 +94,10 @@ def _drawn(document: Document) -> str:
         )
     if document.kind == "local":
         return f"for a client's own model, drawn from its posterior, on average over {clients}"
+    if isinstance(document.rule, StatedGaussian):
+        return (
+            f"for a model drawn from the law that {document.rule.name} makes of the posteriors of {clients}"
+        )
     return f"for the model that {document.rule.name} makes of a draw from the posterior of each of {clients}"
 
 

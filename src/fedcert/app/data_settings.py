@@ -1,5 +1,6 @@
 """Settings that follow from the data of a run: defaults of small data sets, clients that data name."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +13,7 @@ from fedcert.data.errors_of_columns import read_errors_file, written
 from fedcert.data.hospitals import HOSPITALS
 from fedcert.data.table import plain_names
 from fedcert.errors import InvalidConfig
-from fedcert.model.layers import Linear
+from fedcert.model.network import Network
 
 DIGITS_EPOCHS = 50  # ten times the paper's: digits has a tenth of its examples
 TABLES: dict[str, Any] = {
@@ -146,13 +147,19 @@ def _fitted_to_given(values: Mapping[str, Any]) -> dict[str, Any]:
     if given.needs_radius and "epsilon" not in values:
         raise InvalidConfig("epsilon: say how far inputs may vary, such as --epsilon 0.01,0.03")
     stem = plain_names([given.file.stem], "inputs")[0]
-    widths = [layer.outputs for layer in given.network.layers if isinstance(layer, Linear)]
+    widths = _widths(given.network)
     defaults = {"dataset": f"own-{stem}" if stem in DATASETS else stem, "epsilon": (0.0,)}
     fixed = {"concentration": None, "hidden": tuple(widths[:-1]), "inputs": "given", "properties": "all"}
     for name, value in fixed.items():
         if str(values.get(name, value)).strip("()[],") != str(value).strip("()[],"):
             raise InvalidConfig(f"{name}: {values[name]}, but with your own model and inputs it is {value}")
     return {**defaults, **values, **fixed, "given": own}
+
+
+def _widths(network: Network) -> list[int]:
+    """The number of outputs of each layer that is no activation."""
+    outputs = zip(network.layers, network.value_shapes[1:], strict=True)
+    return [math.prod(shape) for layer, shape in outputs if layer.inputs is not None]
 
 
 def _agreed(given: Any, found: int) -> int:

@@ -10,6 +10,7 @@ from fedcert_check.rules import LinearRule, Rule
 from fedcert_check.run_folder.evidence import Evidence, Source
 from fedcert_check.run_folder.findings import Finding
 from fedcert_check.run_folder.stated import RESULT, Stated
+from fedcert_check.stated import StatedGaussian
 from fedcert_check.subject import Subject
 from fedcert_check.validation import Array, quoted
 
@@ -149,6 +150,10 @@ def _same(one: Rule, other: Rule) -> bool:
         return np.array_equal(one.weights, other.weights) and _equal(one.offset, other.offset)
     if isinstance(one, Pooling) and isinstance(other, Pooling):
         return np.array_equal(one.weights, other.weights)
+    if isinstance(one, StatedGaussian) and isinstance(other, StatedGaussian):
+        blocks = zip(one.law.blocks, other.law.blocks, strict=True)
+        same = all(mine[:4] == theirs[:4] for mine, theirs in blocks)
+        return same and all(map(np.array_equal, one.law.arrays, other.law.arrays))
     return type(one) is type(other) and one == other
 
 
