@@ -84,7 +84,7 @@ def test_ever_more_cells_climb_to_the_limit() -> None:
     assert all(coarse <= fine for coarse, fine in pairwise(found))
     assert found[-1] <= limit
     assert limit - found[-1] < 0.01
-    assert transported(problem, properties) == found[3]  # 512 where nothing is said
+    assert transported(problem, properties) > limit  # boxes, where nothing is said
 
 
 @pytest.mark.slow
