@@ -1,5 +1,6 @@
 """One random federation for two implementations, and what it means that they agree."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,8 +21,9 @@ from fedcert.families.projected.transported import client_layers
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.properties import Properties
 from fedcert_check.projected import region
+from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Choices, Region, TailChoice
-from fedcert_check.projected.laws import Layers, deployed, shares
+from fedcert_check.projected.laws import deployed, shares
 
 CLOSE = 1e-8
 START = (3e-5, 1e-7, 1e-7)
@@ -43,8 +45,8 @@ class Both:
     problem: Federated
     properties: Properties
     federation: Federation
-    layers: Layers
-    clients: list[Layers]
+    layers: Sequence[Layer]
+    clients: list[Sequence[Layer]]
     region: Region
 
     @property
@@ -116,8 +118,8 @@ def both(
         made,
         properties,
         client_layers(laws, rule, made.network, rule.pushforward(laws)),
-        deployed(document),
-        shares(document),
+        deployed(document).layers,
+        [own.layers for own in shares(document)],
         region(document, 0),
     )
 

@@ -27,7 +27,7 @@ import torch
 from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
-from fedcert.families.projected import centre, chain, inversion, relaxation, spread, tails
+from fedcert.families.projected import centre, inversion, relaxation, spread, tails, view
 from fedcert.laws import covariance
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, s_shaped
@@ -210,7 +210,7 @@ CHARGES = [
     Charge("laws.IndependentNoise.over: above", changed(affine, "above", as_it_is), cases.noise),
     Charge("projected.spread.rounded_centre: up", changed(spread, "up", unmoved), cases.covered_region),
     Charge("projected.centre.linear_form", changed(centre, "above", nothing_above), cases.linear_forms),
-    Charge("projected.chain.form", changed(chain, "above", nothing_above), cases.chained_forms),
+    Charge("projected.view.form", changed(view, "above", nothing_above), cases.chained_forms),
     Charge("projected.centre.shifted: down", changed(centre, "down", unmoved), cases.shifted_form),
     Charge("projected.chernoff._exponent", without("_exponent"), cases.exponent),
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),

@@ -171,6 +171,12 @@ class AvgPool2d(Pool2d):
         require_fields(entry, {"type", "image", "kernel", "stride", "padding"}, "an avg-pool2d layer")
         return cls(Grid.read(entry))
 
+    @property
+    def convolution(self) -> Conv2d:
+        """The same windows as a convolution, each filter of one channel."""
+        channels = self.grid.image[0]
+        return Conv2d(self.grid, channels, channels)
+
     def mask(self) -> Array:
         """Which pixels each window sees, of shape (outputs, inputs)."""
         channels, area = self.grid.image[0], prod(self.grid.image[1:])

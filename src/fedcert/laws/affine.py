@@ -77,7 +77,7 @@ class RowNoise(Protocol):
         ...
 
     def within(self, lower: Float64[Tensor, "P k"], upper: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
-        """Bounds of the deviations at all inputs between 0 ≤ lower and upper."""
+        """Bounds of the deviations at all inputs between lower and upper."""
         ...
 
     def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:

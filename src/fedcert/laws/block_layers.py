@@ -7,16 +7,19 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from fedcert.errors import InvalidLaw
+from fedcert.errors import InvalidLaw, UnsupportedLayer
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.block_protocol import Block
 from fedcert.laws.blocks import DenseBlock, DiagonalBlock, KroneckerBlock
+from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.covariance import Covariance
-from fedcert.laws.dense import DenseGaussian, parameter_places, require_dense
+from fedcert.laws.dense import DenseGaussian, require_dense
 from fedcert.laws.dependent_affine import DependentAffine, root_of_squares
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.laws.kronecker import KroneckerPart
 from fedcert.laws.noise_parts import BiasPart, DensePart, DiagonalPart, NoisePart
+from fedcert.laws.places import Place, parameter_places
+from fedcert.model.layers import AvgPool2d, Conv2d
 from fedcert.model.network import Network
 from fedcert.numerics.rounding import gamma, up
 
@@ -49,7 +52,7 @@ class Blocks:
         whole = replace(self, blocks=tuple(own for own in self.blocks if own.random))
         if any(isinstance(own, DenseBlock) and _layers_of(own, places) > 1 for own in whole.blocks):
             return whole.dense().layers(network)
-        return [whole.layer(weights, biases) for weights, biases in places]
+        return [whole.layer(place) for place in places]
 
     def dense(self) -> DenseGaussian:
         """The same law by one factor; a Kronecker product of three numbers is rounded twice."""
@@ -62,33 +65,40 @@ class Blocks:
         error = 2 * self.error + 2.0**-50
         return DenseGaussian(self.loc, torch.cat(columns, dim=1), self.loc_error, error)
 
-    def layer(self, weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]) -> RandomAffine:
-        """One layer.
+    def layer(self, place: Place) -> RandomAffine:
+        """One layer; the kernel of a convolution is fixed or has diagonal blocks alone.
 
         Args:
-            weights: the places of its weights.
-            biases: the places of its biases.
+            place: the layer and its parameters.
         """
+        if isinstance(place.layer, AvgPool2d):
+            return ConvAffine.mean_pool(place.layer)
+        weights, biases = place.weights, place.biases
         means = (self.loc[weights], self.loc[biases])
         errors = (self.loc_error[weights], self.loc_error[biases])
-        parts = list(self._parts(weights, biases))
+        parts = list(self._parts(place))
         diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
         if len(diagonal) < len(parts):
             return DependentAffine(*means, *errors, tuple(parts))
         scale = _combined([part.weight_deviation for part in diagonal], means[0])
         bias_scale = _combined([part.bias_deviation for part in diagonal], means[1])
         shrinkage = 4 * self.error + gamma(8 * (len(parts) + 8)) if parts else 0.0
+        if isinstance(place.layer, Conv2d):
+            return ConvAffine(place.layer, *means, scale, bias_scale, *errors, shrinkage)
         return DiagonalAffine(*means, scale, bias_scale, *errors, shrinkage)
 
-    def _parts(self, weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]) -> Iterator[NoisePart]:
+    def _parts(self, place: Place) -> Iterator[NoisePart]:
         """The blocks that are about a layer's parameters, with the largest scales within the error."""
-        own_places = torch.cat([weights.flatten(), biases]).to(self.loc.device)
+        weights, biases = place.weights, place.biases
+        own_places = place.every.to(self.loc.device)
         dense: list[Tensor] = []
         for own in self.blocks:
             inside = (own_places >= own.start) & (own_places < own.start + own.size)
             if not inside.any():
                 continue
             places = own_places[inside] - own.start
+            if isinstance(place.layer, Conv2d) and not isinstance(own, DiagonalBlock):
+                raise UnsupportedLayer(f"{place.layer}: a kernel is fixed or has independent parameters")
             if isinstance(own, DiagonalBlock):
                 yield self._diagonal(_spread(own.scale[places], inside), weights, biases)
             elif isinstance(own, DenseBlock):
@@ -99,11 +109,11 @@ class Blocks:
             yield self._dense(torch.cat(dense, dim=1), weights)
 
     def _diagonal(
-        self, scale: Float64[Tensor, "n"], weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]
+        self, scale: Float64[Tensor, "n"], weights: Int64[Tensor, "*matrix"], biases: Int64[Tensor, "*vector"]
     ) -> DiagonalPart:
         largest = torch.where(scale == 0, 0.0, up(up(scale * (1 + 2 * self.error)))) if self.error else scale
         weight, bias = largest.split([weights.numel(), biases.numel()])
-        return DiagonalPart(weight.view(weights.shape), bias)
+        return DiagonalPart(weight.view(weights.shape), bias.view(biases.shape))
 
     def _dense(self, factor: Float64[Tensor, "n q"], weights: Int64[Tensor, "m k"]) -> NoisePart:
         m, k = weights.shape
@@ -123,11 +133,11 @@ class Blocks:
         return KroneckerPart(own.left, own.right, torch.where(own.scale == 0, 0.0, scale))
 
 
-def _layers_of(own: Block, places: Sequence[tuple[Tensor, Tensor]]) -> int:
+def _layers_of(own: Block, places: Sequence[Place]) -> int:
     """The number of layers that a block is about."""
     found = 0
-    for weights, biases in places:
-        each = torch.cat([weights.flatten(), biases])
+    for place in places:
+        each = place.every
         found += bool(((each >= own.start) & (each < own.start + own.size)).any())
     return found
 

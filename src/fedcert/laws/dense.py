@@ -7,16 +7,19 @@ from functools import cached_property
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw, UnsupportedLayer
+from fedcert.laws.affine import RandomAffine
+from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.covariance import Covariance
 from fedcert.laws.dependent_affine import DependentAffine, JoinedDependentAffine
 from fedcert.laws.diagonal import LARGEST, SMALLEST
 from fedcert.laws.noise_parts import DensePart
+from fedcert.laws.places import Place, parameter_places
 from fedcert.laws.protocol import DiagonalLaw, GaussianLaw
-from fedcert.model.layers import Affine
+from fedcert.model.layers import Affine, AvgPool2d, Conv2d
 from fedcert.model.network import Network
 from fedcert.numerics.convert import doubled
 from fedcert.numerics.rounding import require_float64
@@ -142,25 +145,33 @@ class DenseGaussian:
         require_dense(self.dimension)
         return Covariance.of_factor(self.factor, self.factor_error)
 
-    def layers(self, network: Network) -> Sequence[DependentAffine]:
+    def layers(self, network: Network) -> Sequence[RandomAffine]:
         """Each affine layer; joined, if some normal has a part in the parameters of several layers.
+
+        Convolutions must be fixed.
 
         Args:
             network: whose parameters the law is about.
         """
         places = parameter_places(network)
-        used = torch.stack([self.factor[torch.cat([W.flatten(), b])].any(0) for W, b in places])
+        used = torch.stack([self.factor[place.every].any(0) for place in places])
         joint = None
         if (used.sum(0) > 1).any():
-            joint = self.covariance.of(torch.cat([torch.cat([W.flatten(), b]) for W, b in places]))
-        return [self._layer(W, b, joint) for W, b in places]
+            if not all(isinstance(place.layer, Affine) for place in places):
+                raise UnsupportedLayer("a law that joins layers is about fully connected ones alone")
+            joint = self.covariance.of(torch.cat([place.every for place in places]))
+        return [self._layer(place, joint) for place in places]
 
-    def _layer(
-        self, weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"], joint: Covariance | None
-    ) -> DependentAffine:
+    def _layer(self, place: Place, joint: Covariance | None) -> RandomAffine:
         error = torch.zeros_like(self.loc) if self.loc_error is None else self.loc_error
+        weights, biases, rows = place.weights, place.biases, place.every
+        if isinstance(place.layer, AvgPool2d):
+            return ConvAffine.mean_pool(place.layer)
         means = (self.loc[weights], self.loc[biases], error[weights], error[biases])
-        rows = torch.cat([weights.flatten(), biases])
+        if isinstance(place.layer, Conv2d):
+            if self.factor[rows].any():
+                raise UnsupportedLayer(f"dependent parameters of {place.layer}: convolutions must be fixed")
+            return ConvAffine.fixed_at(place.layer, *means)
         fixed_weights = not bool(self.factor[weights.flatten()].any())
         parts: tuple[DensePart, ...] = ()
         if self.factor[rows].any():
@@ -179,20 +190,3 @@ def require_dense(dimension: int) -> None:
     """
     if dimension > MAX_DENSE:
         raise InvalidLaw(f"a covariance of {dimension} parameters: a dense law has {MAX_DENSE} at most")
-
-
-def parameter_places(network: Network) -> list[tuple[Tensor, Tensor]]:
-    """Where the weights and biases of each affine layer are among a network's parameters.
-
-    Args:
-        network: affine layers, and layers without parameters.
-    """
-    places = network.unflatten(torch.arange(network.parameters, dtype=torch.float64))
-    found = []
-    for layer, own in zip(network.layers, places, strict=True):
-        if isinstance(layer, Affine):
-            weight, bias = layer.matrix(own)
-            found.append((weight.long(), bias.long()))
-        elif own:
-            raise UnsupportedLayer(f"the parameters of {layer} are no entries of a matrix")
-    return found

@@ -11,8 +11,11 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw, ShapeMismatch
+from fedcert.laws.affine import RandomAffine
+from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.diagonal_affine import DiagonalAffine
-from fedcert.model.layers import Affine
+from fedcert.laws.places import Place, parameter_places
+from fedcert.model.layers import AvgPool2d, Conv2d
 from fedcert.model.network import Network
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import doubled
@@ -134,8 +137,8 @@ class DiagonalGaussian:
         fixed = self.scale == 0
         return sum_down(torch.where(fixed, 0.0, terms) if fixed.any() else terms)
 
-    def layers(self, network: Network) -> Sequence[DiagonalAffine]:
-        """Each affine layer, as W = M + S∘Z and b = m + s∘z.
+    def layers(self, network: Network) -> Sequence[RandomAffine]:
+        """Each affine layer, as W = M + S∘Z and b = m + s∘z, convolutions and means over windows among them.
 
         Scales are rounded up to the largest within the stated error, which `shrinkage` gives back; 0 stays 0.
 
@@ -146,17 +149,9 @@ class DiagonalGaussian:
         scale = self.scale
         if self.scale_error:
             scale = torch.where(scale == 0, 0.0, up(up(scale * (1 + 2 * self.scale_error))))
-        means, scales, errors = (
-            [
-                layer.matrix(parameters)
-                for layer, parameters in zip(network.layers, network.unflatten(vector), strict=True)
-                if isinstance(layer, Affine)
-            ]
-            for vector in (self.loc, scale, error)
-        )
         return [
-            DiagonalAffine(W, b, S, s, W_error, b_error, 4 * self.scale_error)
-            for (W, b), (S, s), (W_error, b_error) in zip(means, scales, errors, strict=True)
+            _layer(place, (self.loc, scale, error), 4 * self.scale_error)
+            for place in parameter_places(network)
         ]
 
     def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n_w"]:
@@ -218,3 +213,13 @@ class DiagonalGaussian:
         if self.loc_error is not None:
             error = error + 2 * self.loc_error / self.scale
         return z, error
+
+
+def _layer(place: Place, vectors: tuple[Tensor, Tensor, Tensor], shrinkage: float) -> RandomAffine:
+    """One layer, of means, scales and errors of all parameters."""
+    if isinstance(place.layer, AvgPool2d):
+        return ConvAffine.mean_pool(place.layer)
+    (M, m), (S, s), (E, e) = ((vector[place.weights], vector[place.biases]) for vector in vectors)
+    if isinstance(place.layer, Conv2d):
+        return ConvAffine(place.layer, M, m, S, s, E, e, shrinkage)
+    return DiagonalAffine(M, m, S, s, E, e, shrinkage)

@@ -234,7 +234,7 @@ class IndependentNoise:
 
     def within(self, lower: Float64[Tensor, "P k"], upper: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """Those at the largest inputs."""
-        return self.at(upper)
+        return self.at(torch.maximum(upper, -lower))
 
     def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """A bound of sup |N·v| over |v| ≤ δ, that is Σ_k δ_k |N_k|.

@@ -16,7 +16,7 @@ from fedcert_check.blocks import DENSE, Block, BlockGaussian
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.files import read
 from fedcert_check.layers import Linear, Network, ReLU
-from fedcert_check.projected.block_laws import block_layers
+from fedcert_check.projected.block_laws import block_stack
 from fedcert_check.projected.dependent import DependentLayer, Seen, joint_deviation
 from fedcert_check.projected.layers import RandomLayer
 from fedcert_check.rules import LinearRule
@@ -36,7 +36,7 @@ def test_parts_and_one_covariance_have_the_same_deviations(structure: Structure,
     assert all(isinstance(law, BlockGaussian) for law in laws)
     tiny = Block(DENSE, 0, 17, 1, np.full(17, 1e-30))
     joined = [BlockGaussian(laws[0].loc, (*laws[0].blocks, tiny)), laws[1]]
-    one, other = (block_layers(document.network, document.rule, own) for own in (laws, joined))
+    one, other = (block_stack(document.network, document.rule, own).layers for own in (laws, joined))
     assert all(isinstance(layer, DependentLayer) and layer.joint is not None for layer in other)
     generator = stream(1, "seen")
     seen = [
@@ -52,7 +52,7 @@ def test_layers_without_dependent_noise_are_random_layers() -> None:
     law = made.laws[0]
     blocks = tuple(Block(own.code, own.start, *own.lengths, own.numbers().numpy()) for own in law.blocks)
     stated = BlockGaussian(law.loc.numpy(), blocks)
-    first, last = block_layers(NETWORK, LinearRule("own", np.ones((1, 1))), [stated])
+    first, last = block_stack(NETWORK, LinearRule("own", np.ones((1, 1))), [stated]).layers
     assert isinstance(first, RandomLayer)
     assert isinstance(last, DependentLayer)
     assert not first.fixed
@@ -62,7 +62,7 @@ def test_a_kronecker_block_elsewhere_is_refused() -> None:
     numbers = np.ones(4 + 4 + 4)
     law = BlockGaussian(np.zeros(17), (Block(3, 1, 2, 2, numbers),))
     with pytest.raises(InvalidCertificate, match="about the weight matrix"):
-        block_layers(NETWORK, LinearRule("own", np.ones((1, 1))), [law])
+        block_stack(NETWORK, LinearRule("own", np.ones((1, 1))), [law])
 
 
 def test_rules_weigh_clients_as_wholes() -> None:
@@ -70,4 +70,4 @@ def test_rules_weigh_clients_as_wholes() -> None:
     weights = torch.ones(1, 17).double().numpy().copy()
     weights[0, 0] = 2.0
     with pytest.raises(InvalidCertificate, match="one weight a client"):
-        block_layers(NETWORK, LinearRule("linear", weights), [law])
+        block_stack(NETWORK, LinearRule("linear", weights), [law])

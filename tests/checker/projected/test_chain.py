@@ -16,8 +16,9 @@ from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.tails import Cells, Limit, Product
 from fedcert.families.projected.tails import Projections as FastProjections
 from fedcert_check.balls import ZERO, tail
-from fedcert_check.projected.chain import ChainChoices, _Chain, chained_violation
+from fedcert_check.projected.chain import _Chain, chained_violation
 from fedcert_check.projected.layers import Unproven, unit
+from fedcert_check.projected.ranges import ChainChoices
 from fedcert_check.projected.tails import Projections
 
 WAYS: dict[int, FastProjections] = {0: Limit(), 1: Product(), 64: Cells(64)}
@@ -33,7 +34,7 @@ def fast_chain(pair: Both, static: bool, cells: int) -> FastChain:
 def choices_of(chain: FastChain, static: bool, hidden: int) -> ChainChoices:
     """The fast path's choices, for a chain that has gone through all hidden layers."""
     sign, below, slope, reference = [], [], [], []
-    for ranges in chain.known[:hidden]:
+    for ranges in chain.view.known[:hidden]:
         lines = Lines.of(ranges.lower, ranges.upper)
         sign.append((2 * ranges.spread.slope[0].numpy() - 1).astype(np.int8))
         below.append(lines.below[0].numpy())
@@ -62,7 +63,7 @@ def gone_through(pair: Both, static: bool, cells: int) -> tuple[_Chain, FastChai
 def test_chains_are_those_of_the_fast_path(depth: int, static: bool, cells: int) -> None:
     pair = both(depth + 7 * cells, depth, scale=0.02)
     mine, theirs = gone_through(pair, static, cells)
-    for own, other in zip(mine.known, theirs.known, strict=True):
+    for own, other in zip(mine.known, theirs.view.known, strict=True):
         upper_bound(own.moved.radius, other.spread.radius[0])
         for ours, fast in ((own.mean, other.mean), (own.deviation, other.deviation)):
             size = fast[0].abs().max().item() + 1
@@ -72,7 +73,7 @@ def test_chains_are_those_of_the_fast_path(depth: int, static: bool, cells: int)
             upper_bound(own.half, half[0])
             assert own.fixed.tolist() == centre[0].tolist()
     g, noise = mine.form(pair.region.C, depth - 1)
-    fast_g, fast_noise = theirs.form(pair.properties.C, depth - 1)
+    fast_g, fast_noise = theirs.view.form(pair.properties.C)
     lower_bound(g, fast_g[0], 10)
     for ours, fast in zip(noise, fast_noise, strict=True):
         for row, numbers in zip(ours, fast[0], strict=True):

@@ -19,7 +19,7 @@ from fedcert_check.balls import exact
 from fedcert_check.blocks import BlockGaussian
 from fedcert_check.layers import Linear, Network, ReLU
 from fedcert_check.masses import Gaussian
-from fedcert_check.projected.block_laws import block_layers
+from fedcert_check.projected.block_laws import block_stack
 from fedcert_check.projected.dependent import Seen, joint_deviation
 from fedcert_check.projected.exact import Choices, Region, violation
 from fedcert_check.projected.layers import Unproven
@@ -80,7 +80,7 @@ def coefficients(parts: list[Seen]) -> list[np.ndarray]:
 @pytest.mark.parametrize("structure", ["joined", "layers", "last"])
 def test_deviations_of_sums_enclose_the_exact_ones(structure: Structure) -> None:
     _, laws = made(structure)
-    layers = block_layers(NETWORK, RULE, laws)
+    layers = block_stack(NETWORK, RULE, laws).layers
     assert all((layer.joint is not None) == (structure == "joined") for layer in layers)
     covariance = exact_covariance(laws)
     for count in (1, 2):
@@ -93,7 +93,7 @@ def test_deviations_of_sums_enclose_the_exact_ones(structure: Structure) -> None
 
 def test_deviations_of_single_inputs_enclose_the_exact_ones() -> None:
     _, laws = made()
-    first, covariance = block_layers(NETWORK, RULE, laws)[0], exact_covariance(laws)
+    first, covariance = block_stack(NETWORK, RULE, laws).layers[0], exact_covariance(laws)
     rows = seen()[0].rows
     for r, k in product(range(3), range(2)):
         c = np.array([Fraction(0)] * 6, dtype=object)
@@ -103,7 +103,7 @@ def test_deviations_of_single_inputs_enclose_the_exact_ones() -> None:
 
 def test_the_steepest_bound_is_above_all_corners() -> None:
     _, laws = made()
-    first, covariance = block_layers(NETWORK, RULE, laws)[0], exact_covariance(laws)
+    first, covariance = block_stack(NETWORK, RULE, laws).layers[0], exact_covariance(laws)
     rows, delta = seen()[0].rows, [Fraction(1, 4), Fraction(3, 2)]
     found = first.steepest(rows, np.array([dyadic(d) for d in delta], dtype=object))
     for r, signs in product(range(3), product((-1, 1), repeat=2)):
@@ -115,8 +115,8 @@ def test_the_steepest_bound_is_above_all_corners() -> None:
 def test_a_client_with_independent_parameters_adds_to_the_diagonal() -> None:
     _, (dense, _) = made()
     scale = exact(np.full(17, 0.5))
-    with_diagonal = block_layers(NETWORK, RULE, [dense, Gaussian(exact(np.zeros(17)), scale)])
-    alone = block_layers(NETWORK, LinearRule("own", np.array([[0.75]])), [dense])
+    with_diagonal = block_stack(NETWORK, RULE, [dense, Gaussian(exact(np.zeros(17)), scale)]).layers
+    alone = block_stack(NETWORK, LinearRule("own", np.array([[0.75]])), [dense]).layers
     added = with_diagonal[0].parts[0].covariance[0, 0] - alone[0].parts[0].covariance[0, 0]
     assert added.contains(arb(1) / 16)
     assert (with_diagonal[0].parts[0].covariance[0, 1] - alone[0].parts[0].covariance[0, 1]).contains(0)
@@ -127,7 +127,7 @@ def test_scales_that_print_alike_have_covariances_of_their_own() -> None:
     _, (dense, _) = made()
     near = [0.5, np.nextafter(0.5, 1.0)]
     found = [
-        block_layers(NETWORK, RULE, [dense, Gaussian(exact(np.zeros(17)), exact(np.full(17, s)))])
+        block_stack(NETWORK, RULE, [dense, Gaussian(exact(np.zeros(17)), exact(np.full(17, s)))]).layers
         for s in near
     ]
     assert not found[0][0].parts[0].covariance[0, 0].overlaps(found[1][0].parts[0].covariance[0, 0]) or (
@@ -137,7 +137,7 @@ def test_scales_that_print_alike_have_covariances_of_their_own() -> None:
 
 def test_fixed_layers_are_known_to_be() -> None:
     _, laws = made("last")
-    first, last = block_layers(NETWORK, RULE, laws)
+    first, last = block_stack(NETWORK, RULE, laws).layers
     assert (first.fixed, first.fixed_weights) == (True, True)
     assert (last.fixed, last.fixed_weights) == (False, False)
     assert last.joint is None
@@ -148,12 +148,12 @@ def test_weights_for_each_parameter_are_refused() -> None:
     weights = np.ones((2, 17))
     weights[0, 3] = 0.5
     with pytest.raises(InvalidCertificate, match="one weight a client"):
-        block_layers(NETWORK, LinearRule("linear", weights), laws)
+        block_stack(NETWORK, LinearRule("linear", weights), laws)
 
 
 def test_the_exact_method_proves_nothing_of_dependent_parameters() -> None:
     _, laws = made("layers")
-    layers = block_layers(NETWORK, RULE, laws)
+    layers = block_stack(NETWORK, RULE, laws).layers
     region = Region.of(np.zeros(2), np.zeros(2), np.ones((1, 2)), np.array([100.0]))
     half = np.full(2, 0.5)
     choices = Choices(half[:1], half, half, [np.zeros(3, dtype=np.int8)], [], [], [], [], [])

@@ -7,6 +7,7 @@ import torch
 from problems import noise_of, normal, uniform
 
 from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
+from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import Spread
 from fedcert.laws.diagonal_affine import IndependentNoise
 from fedcert.randomness import stream
@@ -20,7 +21,16 @@ def make_ranges(seed: int) -> Ranges:
     none = torch.zeros(1, 5, dtype=torch.bool)
     spread = Spread.of(torch.zeros_like(lower), none, none)
     deviation = 0.1 + uniform(generator, 1, 5)
-    return Ranges(lower, upper, (lower + upper) / 2, deviation, upper.abs(), spread, independent=True)
+    return Ranges(
+        lower,
+        upper,
+        (lower + upper) / 2,
+        deviation,
+        upper.abs(),
+        spread,
+        Lines.of(lower, upper),
+        independent=True,
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,11 +1,23 @@
-"""What it takes to prove claims of `projected` events for laws whose parameters depend on each other."""
+"""What it takes to prove claims of `projected` events with every ReLU a line.
 
+Laws whose parameters depend on each other, convolutions and layers without a ReLU leave nothing else.
+"""
+
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from fedcert_check.blocks import DENSE, KRONECKER, BlockGaussian
 from fedcert_check.cost import Cost
+from fedcert_check.cost.convolution import (
+    as_convolution,
+    feature_seconds,
+    local_convolutions,
+    position_seconds,
+    row_seconds,
+    window_seconds,
+)
 from fedcert_check.cost.nodes import evaluations
 from fedcert_check.cost.rates import (
     BALL_BYTES,
@@ -65,19 +77,21 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
     cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if of_cells else 0
     twice = 2 if of_cells else 1  # the deployed law, and the clients' shares
     seconds, memory, built = 0.0, 0.0, 0.0
-    for depth, layer in enumerate(document.network.fully_connected):
+    network, last = document.network, len(document.network.projected) - 1
+    for depth, layer in enumerate(network.projected):
+        own = layer_work(document, depth)
+        built, memory = built + twice * own.build, memory + twice * own.memory
+        near = local_convolutions(network, depth) if depth < last else []
+        if near:
+            seconds += prod(near[-1].grid.positions) * position_seconds(near, clients if of_cells else 1)
+            continue
         rows = rows_at(document, depth)
         for before in range(depth + 1):
             seconds += rows * twice * layer_work(document, before).row
-        own = layer_work(document, depth)
-        built, memory = built + twice * own.build, memory + twice * own.memory
         memory += BALL_BYTES * rows * 8 * max(layer.inputs, layer.outputs)
     whole = joined_work(document)
-    seconds += (
-        twice
-        * whole.row
-        * sum(rows_at(document, depth) for depth in range(len(document.network.fully_connected)))
-    )
+    seconds += twice * whole.row * sum(rows_at(document, depth) for depth in range(last + 1))
+    seconds += feature_seconds(network.layers[: network.first_random])
     seconds += counting_seconds(document, clients, cells)
     evaluated = sum(float(own.tuples.sum()) for own in asked)
     repeated = len(pieces(len(asked[0].rows), jobs))
@@ -94,15 +108,19 @@ def laws_of(document: Document) -> list[Law]:
 
 def rows_at(document: Document, depth: int) -> int:
     """The number of rows that are carried back from a layer."""
-    last = depth == len(document.network.fully_connected) - 1
-    return document.properties.d.shape[1] if last else 3 * document.network.fully_connected[depth].outputs
+    layers = document.network.projected
+    return document.properties.d.shape[1] if depth == len(layers) - 1 else 3 * layers[depth].outputs
 
 
 def layer_work(document: Document, place: int) -> Work:
     """All blocks that are about one layer, and the diagonal laws."""
-    linear = document.network.fully_connected
-    start = sum(sum(layer.sizes) for layer in linear[:place])
-    layer, work = linear[place], NOTHING
+    layer, work = document.network.projected[place], NOTHING
+    if not isinstance(layer, Linear):
+        kernel = as_convolution(layer)
+        size = len(document.clients) * sum(kernel.sizes)
+        windows = window_seconds(kernel) / rows_at(document, place)
+        return Work(12 * size * ELEMENT_SECONDS, row_seconds(kernel) + windows, 12.0 * BALL_BYTES * size)
+    start = document.network.start_of(place)
     stop = start + sum(layer.sizes)
     for law in laws_of(document):
         if not isinstance(law, BlockGaussian):
@@ -159,7 +177,7 @@ def diagonal_work(layer: Linear) -> Work:
 
 def joined_work(document: Document) -> Work:
     """One covariance of all parameters, if some block is about several layers."""
-    ends = np.cumsum([0, *(sum(layer.sizes) for layer in document.network.fully_connected)])
+    ends = np.cumsum([0, *(sum(layer.sizes) for layer in document.network.linear)])
     laws = [law for law in laws_of(document) if isinstance(law, BlockGaussian)]
     blocks = [own for law in laws for own in law.blocks]
     spanning = [

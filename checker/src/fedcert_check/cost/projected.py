@@ -8,6 +8,7 @@ import numpy as np
 from fedcert_check.blocks import BlockGaussian
 from fedcert_check.cost import Cost
 from fedcert_check.cost.cells import MEMBER_BYTES, PAIR_BYTES, SET_BYTES
+from fedcert_check.cost.convolution import feature_seconds
 from fedcert_check.cost.dependent import dependent_cost, laws_of
 from fedcert_check.cost.nodes import Evaluations, evaluations
 from fedcert_check.cost.rates import (
@@ -23,11 +24,13 @@ from fedcert_check.cost.rates import (
     TAIL_SECONDS,
 )
 from fedcert_check.document import Document
+from fedcert_check.layers import Linear
 from fedcert_check.parallel import pieces
 from fedcert_check.projected.inversion import MARKOV_RATES, MAX_TERMS
 from fedcert_check.projected.pieces import counts
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
 from fedcert_check.projected.witness import EXACT, PIECES
+from fedcert_check.validation import require
 
 LAW_OPERATIONS, SHARE_OPERATIONS = 12, 8  # on a parameter of a law, and of a client's share of it
 PASSES = 4.0  # what is not proved with 64 bits is tried with 128 and with 256: some four times the work
@@ -55,9 +58,9 @@ def estimate(document: Document, jobs: int) -> Cost:
         document: the certificate.
         jobs: number of processes.
     """
-    sizes, clients, dimension = document.network.widths, len(document.clients), document.dimension
+    sizes, clients, dimension = widths(document), len(document.clients), document.dimension
     properties, constraints = document.properties.d.shape
-    if any(isinstance(law, BlockGaussian) for law in laws_of(document)):
+    if any(isinstance(law, BlockGaussian) for law in laws_of(document)) or not alternating(document):
         return dependent_cost(document, jobs)
     match document.kind:
         case "transported" if "boxes" in document.witness:
@@ -88,13 +91,32 @@ def estimate(document: Document, jobs: int) -> Cost:
     memory = float(dimension * (6 * BALL_BYTES + 3 * ENTRY_BYTES * (1 + kept)))
     memory += rows_bytes(sizes, constraints, kept)
     memory += nodes * (PAIR_BYTES + SET_BYTES * clients) + MEMBER_BYTES * sum(own.members for own in asked)
+    network = document.network
+    seconds += sum(float(own.tuples.sum()) for own in asked) * feature_seconds(
+        network.layers[: network.first_random]
+    )
     passes = PASSES + (1 if nodes else 0)  # nodes are first tried as a whole
     return Cost(memory, passes * (seconds + meetings))
 
 
+def widths(document: Document) -> Widths:
+    """The number of inputs, then of outputs of each layer behind the features."""
+    layers = document.network.projected
+    require(len(layers) > 0, "no layer of the network is affine behind all that are not")
+    return (layers[0].inputs, *(layer.outputs for layer in layers))
+
+
+def alternating(document: Document) -> bool:
+    """Whether fully connected layers and ReLUs take turns behind the features."""
+    network = document.network
+    layers = network.projected
+    own = len(network.layers) - network.first_random == 2 * len(layers) - 1
+    return own and all(isinstance(layer, Linear) for layer in layers)
+
+
 def direct_seconds(document: Document, asked: Sequence[Evaluations]) -> float:
     """Lower bounds, each by its own method, and upper bounds of those properties that have one."""
-    sizes, constraints = document.network.widths, document.properties.d.shape[1]
+    sizes, constraints = widths(document), document.properties.d.shape[1]
     below, *above = asked
     method = below.of_each_row(document.tensor("method", np.uint8, None))
     exact, cut = method == EXACT, method == PIECES
@@ -131,7 +153,7 @@ def violation_seconds(sizes: Widths, constraints: int) -> float:
 
 def inverted_seconds(document: Document, prefix: str, asked: Evaluations) -> float:
     """All inversions that one block of the witness asks for."""
-    sizes, constraints = document.network.widths, document.properties.d.shape[1]
+    sizes, constraints = widths(document), document.properties.d.shape[1]
     if len(sizes) == 2:
         return 0.0
     table = document.tensor(f"{prefix}tail.terms", np.int32, None, constraints)

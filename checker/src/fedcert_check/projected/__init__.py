@@ -1,6 +1,7 @@
 """Certificates of `projected` events, proven again in balls from the witness's choices."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,18 +15,21 @@ from fedcert_check.progress import Tracker
 from fedcert_check.projected.block_laws import AnyGaussian
 from fedcert_check.projected.boxes import LEAST_BITS, MOST_BITS, Grid
 from fedcert_check.projected.chain import chained_violation
-from fedcert_check.projected.dependent import DependentLayer
-from fedcert_check.projected.exact import Region, violation
-from fedcert_check.projected.laws import Layers, deployed, own, shares
+from fedcert_check.projected.exact import Choices, Region, violation
+from fedcert_check.projected.laws import deployed, own, shares
 from fedcert_check.projected.layers import Unproven
 from fedcert_check.projected.mixtures import Side, above, below, bounded, has_nodes, read_entries
 from fedcert_check.projected.pieces import first_rows, pieces
+from fedcert_check.projected.ranges import ChainChoices
+from fedcert_check.projected.stack import Stack
 from fedcert_check.projected.tails import MAX_CELLS, Projections
 from fedcert_check.projected.witness import EXACT, PIECES, Witness
 from fedcert_check.validation import require
 
 PRECISIONS = (64, 128, 256)
 """Bits: what is not proved is tried again with more."""
+Violated = tuple[Sequence[arb], arb]
+"""Upper bounds of each constraint's tail, and of the probability that some event fails."""
 Prove = Callable[[Document, Sequence[int], bool], list[Proved]]
 
 
@@ -74,11 +78,11 @@ def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[
 
     chosen = Witness(document, "", None if has_nodes(document) else count)
 
-    def safe(layers: Layers, p: int, row: int) -> float:
-        return _safe(deployed_violation, chosen, layers, region(document, p), row)
+    def safe(stack: Stack, p: int, row: int) -> float:
+        return _complement_of(deployed_violation, chosen, stack, region(document, p), row)
 
-    def not_unsafe(layers: Layers, p: int, row: int) -> float:
-        return _upper(document, layers, p, attacks, row)
+    def not_unsafe(stack: Stack, p: int, row: int) -> float:
+        return _upper(document, stack, p, attacks, row)
 
     entries = read_entries(document, "", laws)
     sides = [Side({p: entries[p] for p in properties if document.lower[p] > 0}, safe)]
@@ -91,29 +95,29 @@ def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[
     return [Proved(below(lowers[p]) if p in lowers else 0.0, highest.get(p, 1.0)) for p in properties]
 
 
-def deployed_violation(witness: Witness, layers: Layers, region: Region, row: int) -> tuple[list[arb], arb]:
+def deployed_violation(witness: Witness, stack: Stack, asked: Region, row: int) -> Violated:
     """The tails and the events of the method that a row of the witness names, under the deployed law."""
     method = witness.method(row)
     if method == EXACT:
-        return violation(layers, region, witness.choices(row))
+        return _exactly(stack, asked, witness.choices(row))
     if method == PIECES:
-        return _over_pieces(witness.document, layers, region, row)
+        return _over_pieces(witness.document, stack, asked, row)
     chosen = witness.under("chain.").chain(row, method)
-    return chained_violation(layers, [layers], region, chosen, Projections(0))
+    return _chained(stack, [stack], asked, chosen, Projections(0))
 
 
-def _over_pieces(document: Document, layers: Layers, region: Region, p: int) -> tuple[list[arb], arb]:
+def _over_pieces(document: Document, stack: Stack, asked: Region, p: int) -> Violated:
     """The tails and the events of all pieces of a region."""
     require(not has_nodes(document), "regions of a mixture are not cut into pieces")
     witness, first = Witness(document, "pieces.", None), int(first_rows(document)[p])
     tails, events = list[arb](), ZERO
-    for place, piece in enumerate(pieces(document, p, region)):
-        own, price = violation(layers, piece, witness.choices(first + place))
-        tails, events = tails + own, events + price
+    for place, piece in enumerate(pieces(document, p, asked)):
+        own, price = _exactly(stack, piece, witness.choices(first + place))
+        tails, events = [*tails, *own], events + price
     return tails, events
 
 
-def _upper(document: Document, layers: Layers, p: int, witness: Witness, row: int) -> float:
+def _upper(document: Document, stack: Stack, p: int, witness: Witness, row: int) -> float:
     """U: the network is unsafe if it violates one constraint at one point of the region."""
     point, r, own = witness.point(row), witness.constraint(row), document.properties
     require(
@@ -122,14 +126,16 @@ def _upper(document: Document, layers: Layers, p: int, witness: Witness, row: in
     )
     if not own.C[p, r].any():
         return 1.0 if own.d[p, r] >= 0 else 0.0
-    negated = Region.of(point, point, -own.C[p], -own.d[p])
     try:
-        if dependent(layers):
+        negated = stack.region(Region.of(point, point, -own.C[p], -own.d[p]))
+        if stack.dependent:
             chosen = witness.under("chain.").chain(row, witness.method(row))
-            tails, events = chained_violation(layers, [layers], negated, chosen, Projections(0))
+            tails, events = chained_violation(
+                stack.layers, [stack.layers], negated, chosen, Projections(0), stack.rectified
+            )
             unsafe = tails[r] + events
         else:
-            tails, events = violation(layers, negated, witness.choices(row), only=r)
+            tails, events = violation(stack.layers, negated, witness.choices(row), only=r)
             unsafe = tails[0] + events
     except Unproven:
         return 1.0
@@ -144,11 +150,11 @@ def _local(document: Document, properties: Sequence[int], hulls: bool) -> list[P
         witness = Witness(document, prefix, None if has_nodes(document, prefix) else len(document.properties))
         entries = read_entries(document, prefix, [client.law])
 
-        def safe(layers: Layers, p: int, row: int, witness: Witness = witness) -> float:
-            if dependent(layers):
+        def safe(stack: Stack, p: int, row: int, witness: Witness = witness) -> float:
+            if stack.dependent:
                 chosen = witness.under("chain.").chain(row, witness.method(row))
-                return _safe(chained_violation, layers, [layers], region(document, p), chosen, Projections(0))
-            return _safe(violation, layers, region(document, p), witness.choices(row))
+                return _complement_of(_chained, stack, [stack], region(document, p), chosen, Projections(0))
+            return _complement_of(_exactly, stack, region(document, p), witness.choices(row))
 
         side = Side({p: entries[p] for p in properties}, safe)
         (found,) = bounded([client.law], lambda laws: own(document, laws[0]), [side], hulls)
@@ -173,20 +179,21 @@ def _of_boxes(document: Document, witness: Witness) -> tuple[Callable[..., Any],
     bits = int(document.tensor("boxes", np.int32, 1)[0])
     require(LEAST_BITS <= bits <= MOST_BITS, f"boxes of {bits} bits, not from {LEAST_BITS} to {MOST_BITS}")
 
-    def build(drawn: Sequence[AnyGaussian]) -> tuple[Layers, Grid]:
-        layers = deployed(document, drawn)
-        return layers, Grid.of(layers, bits)
+    def build(drawn: Sequence[AnyGaussian]) -> tuple[Stack, Grid]:
+        stack = deployed(document, drawn)
+        return stack, Grid.of(stack.layers, bits)
 
-    def safe(built: tuple[Layers, Grid], p: int, row: int) -> float:
-        layers, grid = built
-
-        def violated() -> tuple[list[arb], arb]:
-            tails, events = deployed_violation(witness, layers, grid.tightened(region(document, p)), row)
-            return tails, events + grid.missed
-
-        return _safe(violated)
+    def safe(built: tuple[Stack, Grid], p: int, row: int) -> float:
+        return _complement_of(_of_images, witness, *built, region(document, p), row)
 
     return build, safe
+
+
+def _of_images(witness: Witness, stack: Stack, grid: Grid, asked: Region, row: int) -> Violated:
+    """The tails and the events of margins that all networks of an image share."""
+    lowered = grid.tightened(stack.region(asked)).d
+    tails, events = deployed_violation(witness, stack, replace(asked, d=lowered), row)
+    return tails, events + grid.missed
 
 
 def _of_cells(document: Document, witness: Witness) -> tuple[Callable[..., Any], Callable[..., float]]:
@@ -197,19 +204,14 @@ def _of_cells(document: Document, witness: Witness) -> tuple[Callable[..., Any],
         f"{projections.cells} cells for each client, not from 0 to {MAX_CELLS}",
     )
 
-    def build(drawn: Sequence[AnyGaussian]) -> tuple[Layers, list[Layers]]:
+    def build(drawn: Sequence[AnyGaussian]) -> tuple[Stack, list[Stack]]:
         return deployed(document, drawn), shares(document, drawn)
 
-    def safe(built: tuple[Layers, list[Layers]], p: int, row: int) -> float:
+    def safe(built: tuple[Stack, list[Stack]], p: int, row: int) -> float:
         chain = witness.chain(row, witness.method(row))
-        return _safe(chained_violation, *built, region(document, p), chain, projections)
+        return _complement_of(_chained, *built, region(document, p), chain, projections)
 
     return build, safe
-
-
-def dependent(layers: Layers) -> bool:
-    """Whether some parameters may depend on each other."""
-    return any(isinstance(layer, DependentLayer) for layer in layers)
 
 
 def region(document: Document, p: int) -> Region:
@@ -218,7 +220,26 @@ def region(document: Document, p: int) -> Region:
     return Region.of(own.lower[p], own.upper[p], own.C[p], own.d[p])
 
 
-def _safe(violated: Callable[..., tuple[list[arb], arb]], *given: object) -> float:
+def _chained(
+    stack: Stack,
+    clients: Sequence[Stack],
+    asked: Region,
+    choices: ChainChoices,
+    projections: Projections,
+) -> Violated:
+    """The tails and the events with every ReLU a line."""
+    shares = [own.layers for own in clients]
+    return chained_violation(stack.layers, shares, stack.region(asked), choices, projections, stack.rectified)
+
+
+def _exactly(stack: Stack, asked: Region, choices: Choices) -> Violated:
+    """Those with the first layer's law exact; nothing is proven where its neurons are not independent."""
+    if stack.dependent:
+        raise Unproven("the first layer's law is not that of independent neurons")
+    return violation(stack.layers, stack.region(asked), choices)
+
+
+def _complement_of(violated: Callable[..., Violated], *given: object) -> float:
     """1 − Σ tails − events, rounded down; 0 where something could not be proven."""
     try:
         tails, events = violated(*given)

@@ -10,11 +10,14 @@ from flint import arb, arb_mat, ctx
 
 from fedcert_check.balls import Balls, exact, matrix, zeros
 from fedcert_check.blocks import DENSE, DIAGONAL, KRONECKER, Block, BlockGaussian
+from fedcert_check.image_layers import Conv2d
 from fedcert_check.layers import Linear, Network
 from fedcert_check.masses import Gaussian
+from fedcert_check.projected.convolution import ConvLayer
 from fedcert_check.projected.dependent import DependentLayer, Layer
 from fedcert_check.projected.layers import random_layer
 from fedcert_check.projected.parts import BiasPart, DensePart, DiagonalPart, KroneckerPart, Part
+from fedcert_check.projected.stack import Stack, stacked
 from fedcert_check.rules import LinearRule
 from fedcert_check.validation import Array, require
 
@@ -22,11 +25,11 @@ AnyGaussian = Gaussian | BlockGaussian
 """One Gaussian of a client: with independent parameters, in balls, or a sum of blocks, as stated."""
 
 
-def block_layers(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian]) -> list[Layer]:
-    """The layers under N(v + Σ_i w_i μ_i, Σ_i w_i² Cov_i).
+def block_stack(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian]) -> Stack:
+    """The network under N(v + Σ_i w_i μ_i, Σ_i w_i² Cov_i).
 
     Args:
-        network: Linear, ReLU, Linear, …, Linear.
+        network: any; layers that depend on each other must be fully connected, all of them.
         rule: with one weight a client.
         laws: one for each client.
     """
@@ -38,12 +41,27 @@ def block_layers(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian]
     loc = rule.start(network.dimension)
     for weight, law in weighed:
         loc = loc + arb(weight) * (exact(law.loc) if isinstance(law, BlockGaussian) else law.loc)
-    ends = np.cumsum([0, *(sum(layer.sizes) for layer in network.fully_connected)])
+    ends = np.cumsum([0, *(sum(layer.sizes) for layer in network.linear)])
     used = [(w, law) for w, law in weighed if w != 0]
     if any(_spans(own, ends) for _, law in used for own in _blocks(law)):
-        return _joined_layers(network, loc, used, ends)
-    means = zip(network.fully_connected, network.matrices(loc), ends, strict=False)
-    return [_layer(M, m, list(_parts(layer, int(start), used))) for layer, (M, m), start in means]
+        require(
+            network.first_random == 0 and all(isinstance(layer, Linear) for layer in network.sized),
+            "parameters of several layers that depend on each other: these must be fully connected",
+        )
+        joined = iter(_joined_layers(network, loc, used, ends))
+        return stacked(network, lambda layer, start: next(joined))
+
+    def build(layer: Linear | Conv2d, start: int) -> Layer:
+        weights, biases = layer.sizes
+        M, m = loc[start : start + weights].reshape(biases, -1), loc[start + weights :][:biases]
+        parts = list(_parts(layer, start, used))
+        if isinstance(layer, Linear):
+            return _layer(M, m, parts)
+        diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
+        require(len(diagonal) == len(parts), "the parameters of a kernel depend on each other")
+        return ConvLayer(layer, M, m, *_summed(diagonal, M, m))
+
+    return stacked(network, build)
 
 
 def _blocks(law: AnyGaussian) -> list[Block]:
@@ -61,14 +79,21 @@ def _layer(M: Balls, m: Balls, parts: Sequence[Part]) -> Layer:
     diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
     if len(diagonal) < len(parts):
         return DependentLayer(matrix(M), m, tuple(parts))
+    return random_layer(M, m, *_summed(diagonal, M, m))
+
+
+def _summed(diagonal: Sequence[DiagonalPart], M: Balls, m: Balls) -> tuple[Balls, Balls]:
+    """The variances of weights and biases, added up."""
     S2 = np.asarray(sum((part.weight_variances for part in diagonal), zeros(*M.shape)), dtype=object)
-    s2 = np.asarray(sum((part.bias_variances for part in diagonal), zeros(len(m))), dtype=object)
-    return random_layer(M, m, S2, s2)
+    return S2, np.asarray(sum((part.bias_variances for part in diagonal), zeros(len(m))), dtype=object)
 
 
-def _parts(layer: Linear, start: int, weighed: Sequence[tuple[float, AnyGaussian]]) -> Iterator[Part]:
+def _parts(
+    layer: Linear | Conv2d, start: int, weighed: Sequence[tuple[float, AnyGaussian]]
+) -> Iterator[Part]:
     """The parts of one layer's noise; dense blocks are added up."""
-    m, k = layer.outputs, layer.inputs
+    weights, m = layer.sizes
+    k = weights // m
     stop = start + m * k + m
     biases, every = zeros(m, m), zeros(0, 0)
     some_biases = False

@@ -1,12 +1,13 @@
 """A bound of the probability of a violation with every ReLU a line (docs/soundness.md, 10), in balls."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb
 
-from fedcert_check.balls import ONE, ZERO, Balls, zeros
+from fedcert_check.balls import ONE, ZERO, Balls, lower, size, zeros
 from fedcert_check.projected.dependent import DependentLayer, Layer, Seen, joint_deviation
 from fedcert_check.projected.exact import Region, concentration, first_law, settled, width
 from fedcert_check.projected.forms import Lines, conditional_deviation, through_relu
@@ -16,7 +17,6 @@ from fedcert_check.projected.layers import (
     largest,
     random_weights,
     root,
-    times,
     unit,
     zero_or_one,
 )
@@ -29,60 +29,10 @@ from fedcert_check.projected.movement import (
     shaken,
     shaken_inputs,
 )
+from fedcert_check.projected.ranges import ChainChoices, Ranges
+from fedcert_check.projected.receptive import convolutions, on_patches, picked, tables
 from fedcert_check.projected.tails import Projections
 from fedcert_check.validation import Array
-
-
-@dataclass(frozen=True)
-class ChainChoices:
-    """What the witness says of one property.
-
-    Attributes:
-        static: whether the noise is taken at fixed activations, not at the random ones of the centre.
-        kappa: κ, of one side of a neuron's range.
-        failure: of one event of concentration.
-        sign: of each hidden layer's neurons.
-        below: slopes below the ReLUs.
-        slope: slopes above them.
-        step: Δ of the cells that bound each constraint's tail.
-        reference: the fixed activations.
-    """
-
-    static: bool
-    kappa: float
-    failure: float
-    sign: Sequence[Array]
-    below: Sequence[Array]
-    slope: Sequence[Array]
-    step: Array
-    reference: Sequence[Array]
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """A hidden layer on its events.
-
-    Attributes:
-        lines: around its ReLUs.
-        mean: upper bounds of the conditional means at the centre.
-        deviation: upper bounds of the conditional deviations at the centre.
-        moved: how far the region moves it.
-        fixed: c, the fixed activations.
-        half: ρ ≥ |h(x) − c| on the region.
-        middle: of the range of the activations.
-        reach: how far they are from it, at most.
-        independent: whether the neurons are independent, given earlier layers.
-    """
-
-    lines: Lines
-    mean: Balls
-    deviation: Balls
-    moved: Moved
-    fixed: Balls
-    half: Balls
-    middle: Balls
-    reach: Balls
-    independent: bool
 
 
 def chained_violation(
@@ -91,6 +41,7 @@ def chained_violation(
     region: Region,
     choices: ChainChoices,
     projections: Projections,
+    rectified: Sequence[bool] | None = None,
 ) -> tuple[list[arb], arb]:
     """Upper bounds of each constraint's tail, and of the probability that some event fails.
 
@@ -100,11 +51,12 @@ def chained_violation(
         region: the property.
         choices: any choices.
         projections: how sums of the clients' projections are bounded.
+        rectified: whether a ReLU follows each hidden layer; None for all.
     """
     certain = [known for known in settled(region) if known is not None]
     if len(certain) == len(region.d):
         return certain, ZERO
-    chain = _Chain(layers, clients, region, choices, projections)
+    chain = _Chain(layers, clients, region, choices, projections, rectified)
     for depth in range(len(layers) - 1):
         chain.add_layer(depth)
     return chain.margins()
@@ -120,7 +72,9 @@ class _Chain:
         region: Region,
         choices: ChainChoices,
         projections: Projections,
+        rectified: Sequence[bool] | None = None,
     ) -> None:
+        self.rectified = rectified or [True] * (len(layers) - 1)
         self.layers, self.clients, self.region = layers, clients, region
         self.choices, self.projections = choices, projections
         self.u = width(choices.failure)
@@ -131,62 +85,72 @@ class _Chain:
         self.joined = any(isinstance(layer, DependentLayer) and layer.joint is not None for layer in layers)
         if self.joined and not choices.static:
             raise Unproven("layers that depend on each other have no noise that is conditional on others")
-        self.mean = first_mean(layers[0], region.centre)
-        self.first_shares = [
-            first_law(own[0], region.centre)[1] if isinstance(own[0], RandomLayer) else None
-            for own in clients
-        ]
+        self.mean = layers[0].mean_at(region.centre)
+        self.first_shares = first_shares(clients, region.centre)
         self.known: list[Ranges] = []
         self.price = ZERO
 
     def add_layer(self, depth: int) -> None:
         """Learn the ranges of one more hidden layer."""
-        neurons, choices = self.layers[depth].outputs, self.choices
-        rows, sign = unit(neurons), choices.sign[depth]
-        constant, noise = self.form(np.concatenate([rows, -rows]), depth)
-        bounds = self.lowered(constant, noise)
-        low, high = bounds[:neurons], -bounds[neurons:]
-        if any(
+        neurons, choices, sign = self.layers[depth].outputs, self.choices, self.choices.sign[depth]
+        low, high, mean, deviation, moved = (zeros(neurons) for _ in range(5))
+        for view, own in self.views(depth):
+            low[own], high[own], mean[own], deviation[own], moved[own] = view.bounds(depth)
+        if not self.rectified[depth]:
+            sign = np.ones(neurons, dtype=np.int8)  # it is its own line, whatever its range
+        elif any(
             (s > 0 and not lo >= 0) or (s < 0 and not hi <= 0)
             for s, lo, hi in zip(sign, low, high, strict=True)
         ):
             raise Unproven("a neuron was said to keep its sign")
-        mean = high if self.joined else self.mean
-        if depth and not self.joined:
-            mean = -self.lowered(constant[neurons:], [n[neurons:] for n in noise[1:]])
-        deviation = root((noise[0][:neurons] ** 2).sum(-1))
-        moved = high - low
-        if not self.joined:
-            spreads = [own.moved for own in self.known]
-            moved = movement(rows, self.layers[: depth + 1], self.region.radius, spreads, self.u)
         fixed = np.array([arb(c) for c in choices.reference[depth].tolist()], dtype=object)
-        half = reach(low, high, fixed)
-        middle = np.array(
-            [
-                ((lo if lo > 0 else ZERO) + largest(hi, ZERO)).mid() / 2
-                for lo, hi in zip(low, high, strict=True)
-            ],
-            dtype=object,
-        )
+        least, most = _activations(low, high, self.rectified[depth])
+        middle = np.array([((a + b) / 2).mid() for a, b in zip(least, most, strict=True)], dtype=object)
         lines = Lines.over(choices.below[depth], choices.slope[depth], sign, low, high)
+        half, reach = _reach(least, most, fixed), _reach(least, most, middle)
+        free = isinstance(self.layers[depth], RandomLayer) and self.rectified[depth]
         self.known.append(
-            Ranges(
-                lines,
-                mean,
-                deviation,
-                Moved(moved, sign),
-                fixed,
-                half,
-                middle,
-                reach(low, high, middle),
-                isinstance(self.layers[depth], RandomLayer),
-            )
+            Ranges(lines, mean, deviation, Moved(moved, sign), fixed, half, middle, reach, free)
         )
         before = self.layers[: depth + 1]
         side = zero_or_one(self.projections.price(self.kappa, len(self.clients)), before)
         side = (self.factor if depth else ONE) * side
         events = 3 * movement_events(before) + 2 * self.deviation_events(depth)
         self.price = self.price + neurons * (3 * side + events * self.failure)
+
+    def views(self, depth: int) -> Iterator[tuple["_Chain", Array]]:
+        """Chains of what some neurons of a layer see, and which neurons these are: all, or a position's."""
+        own = convolutions(self.layers[: depth + 1])
+        if not own:
+            yield self, np.arange(self.layers[depth].outputs)
+            return
+        layers = on_patches(own)
+        clients = [on_patches(convolutions(part[: depth + 1])) for part in self.clients]
+        for inputs, *outputs in zip(*tables(own), strict=True):
+            view = copy(self)
+            view.layers, view.clients = layers, clients
+            centre, radius = picked(self.region.centre, inputs), picked(self.region.radius, inputs)
+            view.region = replace(self.region, centre=centre, radius=radius)
+            view.mean, view.first_shares = picked(self.mean, outputs[0]), first_shares(clients, centre)
+            view.known = [known.seen(own) for known, own in zip(self.known, outputs, strict=False)]
+            yield view, outputs[-1]
+
+    def bounds(self, depth: int) -> tuple[Balls, Balls, Balls, Balls, Balls]:
+        """Ranges of a layer's neurons, their conditional means and deviations, and how far they move."""
+        neurons = self.layers[depth].outputs
+        rows = unit(neurons)
+        constant, noise = self.form(np.concatenate([rows, -rows]), depth)
+        found = self.lowered(constant, noise)
+        low, high = found[:neurons], -found[neurons:]
+        deviation = root((noise[0][:neurons] ** 2).sum(-1))
+        if self.joined:
+            return low, high, high, deviation, high - low
+        mean = self.mean
+        if depth:
+            mean = -self.lowered(constant[neurons:], [n[neurons:] for n in noise[1:]])
+        spreads = [own.moved for own in self.known]
+        moved = movement(rows, self.layers[: depth + 1], self.region.radius, spreads, self.u)
+        return low, high, mean, deviation, moved
 
     def margins(self) -> tuple[list[arb], arb]:
         """The tails of the constraints, and the price of all events."""
@@ -222,7 +186,7 @@ class _Chain:
             if not self.joined:
                 shares = [self.noise_at(own[place], rows, before) for own in self.clients]
                 deviations.append(np.stack(shares, axis=-1))
-            rows, drop = through_relu(times(rows, layer.mean), before.lines)
+            rows, drop = through_relu(layer.product(rows), before.lines)
             constant = constant + drop
         moved = movement_of_inputs(rows, self.layers[0], self.region.radius, self.u)
         seen.insert(0, Seen(rows, self.region.centre))
@@ -253,10 +217,10 @@ class _Chain:
         """The deviation of the noise at the reference."""
         if self.choices.static:
             return layer.at(rows, before.fixed)
-        if isinstance(layer, DependentLayer):
+        if not isinstance(layer, RandomLayer):
             return layer.at(rows, before.middle) + layer.steepest(rows, before.reach)
         if not before.independent:
-            return layer.at(rows, before.middle + before.reach)
+            return layer.at(rows, size(before.middle) + before.reach)
         noise, bias_noise = layer.deviations(rows)
         return conditional_deviation(noise, bias_noise, before.mean, before.deviation, self.u)
 
@@ -267,19 +231,24 @@ class _Chain:
         return lowered
 
 
-def reach(low: Balls, high: Balls, centre: Balls) -> Balls:
-    """Bounds of |relu(a) − c| for pre-activations a in [low, high]."""
-    reached = [
-        largest(largest(hi, ZERO) - c, c - max(lo.lower(), ZERO))
-        for lo, hi, c in zip(low, high, centre, strict=True)
-    ]
+def first_shares(clients: Sequence[Sequence[Layer]], centre: Balls) -> list[Balls | None]:
+    """The deviations of each client's share of the first layer's outputs, where these are independent."""
+    layers = [own[0] for own in clients]
+    return [first_law(own, centre)[1] if isinstance(own, RandomLayer) else None for own in layers]
+
+
+def _activations(low: Balls, high: Balls, rectified: bool) -> tuple[Balls, Balls]:
+    """Exact ends of what the next layer reads, for pre-activations in [low, high]."""
+    least, most = lower(low), np.array([largest(hi) for hi in high], dtype=object)
+    if not rectified:
+        return least, most
+    return np.array([max(a, ZERO) for a in least]), np.array([max(b, ZERO) for b in most])
+
+
+def _reach(least: Balls, most: Balls, centre: Balls) -> Balls:
+    """Bounds of |h − c| for activations between two ends."""
+    reached = [largest(b - c, c - a) for a, b, c in zip(least, most, centre, strict=True)]
     return np.array(reached, dtype=object)
-
-
-def first_mean(layer: Layer, x: Balls) -> Balls:
-    """M x + m."""
-    means: Balls = np.array((layer.mean * arb_mat(len(x), 1, x.tolist())).entries(), dtype=object)
-    return means + layer.bias
 
 
 def _combined(noise: Sequence[Balls]) -> list[list[arb]]:

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb_mat
+from flint import arb, arb_mat
 
 from fedcert_check.balls import Balls, matrix, zeros
-from fedcert_check.projected.layers import RandomLayer, root
+from fedcert_check.projected.convolution import ConvLayer
+from fedcert_check.projected.layers import RandomLayer, root, times
 from fedcert_check.projected.parts import Part, coefficients, projected
 
 
@@ -79,6 +80,19 @@ class DependentLayer:
         """Whether neither weights nor biases are random."""
         return self.fixed_weights and all(v == 0 for v in self.bias_variances)
 
+    def product(self, rows: Balls) -> Balls:
+        """B M."""
+        return times(rows, self.mean)
+
+    def mean_at(self, x: Balls) -> Balls:
+        """M x + m."""
+        return times(x[None], self.mean.transpose())[0] + self.bias
+
+    def spread(self, rows: Balls, inputs: Balls, u: arb) -> Balls:
+        """Σ_j δ_j √Σ_k B_k² W_kj² for rows B ≥ 0, from above but for Q(u)."""
+        columns: Balls = root(times(rows * rows, self.square)) @ inputs
+        return columns + u * ((rows @ root(self.weight_variances)) @ inputs)
+
     def deviations(self, rows: Balls) -> Balls:
         """The deviations of (B W̃)_k."""
         nothing = zeros(len(rows), self.inputs)
@@ -95,8 +109,8 @@ class DependentLayer:
         return root(np.asarray(sum((part.steepest(rows, delta) for part in self.parts), zeros(len(rows)))))
 
 
-Layer = RandomLayer | DependentLayer
-"""W h + b, with independent parameters or with any covariance."""
+Layer = RandomLayer | DependentLayer | ConvLayer
+"""W h + b, with independent parameters, with any covariance, or a convolution."""
 
 
 def joint_deviation(layers: Sequence[Layer], seen: Sequence[Seen]) -> Balls:

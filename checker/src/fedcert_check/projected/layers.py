@@ -9,7 +9,6 @@ import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ZERO, Balls, matrix, zeros
-from fedcert_check.layers import Network
 from fedcert_check.validation import Array
 
 
@@ -42,6 +41,11 @@ class RandomLayer:
         """The number of neurons."""
         return len(self.bias)
 
+    @property
+    def inputs(self) -> int:
+        """The number of inputs."""
+        return int(self.mean.ncols())
+
     @cached_property
     def fixed_weights(self) -> bool:
         """Whether no weight is random."""
@@ -56,6 +60,25 @@ class RandomLayer:
         """√Σ_j B_j² S_jk² and √Σ_j B_j² s_j²: the deviations of B W̃ and B·b̃."""
         squares = rows * rows
         return root(times(squares, self.variance)), root(squares @ self.bias_variance)
+
+    def product(self, rows: Balls) -> Balls:
+        """B M."""
+        return times(rows, self.mean)
+
+    def mean_at(self, x: Balls) -> Balls:
+        """M x + m."""
+        return times(x[None], self.mean.transpose())[0] + self.bias
+
+    def reach(self, radius: Balls) -> Balls:
+        """|M| δ."""
+        sizes = np.array([abs(v) for v in self.mean.entries()], dtype=object)
+        return times(radius[None], matrix(sizes.reshape(self.outputs, -1)).transpose())[0]
+
+    def spread(self, rows: Balls, inputs: Balls, u: arb) -> Balls:
+        """Σ_j δ_j √Σ_k B_k² W_kj² for rows B ≥ 0, from above but for Q(u)."""
+        columns: Balls = root(times(rows * rows, self.square)) @ inputs
+        widths = inputs * self.widest
+        return columns + u * greatest(rows) * square_root((widths * widths).sum())
 
     def at(self, rows: Balls, h: Balls) -> Balls:
         """The deviations of B·(W̃ h + b̃) at fixed inputs h."""
@@ -134,12 +157,6 @@ def largest(*balls: arb) -> arb:
 def greatest(balls: Balls) -> Balls:
     """Upper bounds of the maxima over the last axis."""
     return np.array([largest(*row) for row in balls.tolist()], dtype=object)
-
-
-def layered(network: Network, loc: Balls, variance: Balls) -> list[RandomLayer]:
-    """The layers of a network Linear, ReLU, Linear, …, Linear whose parameters are independent normals."""
-    laws = zip(network.fully_connected, network.matrices(loc), network.matrices(variance), strict=True)
-    return [random_layer(M, m, S2, s2) for _, (M, m), (S2, s2) in laws]
 
 
 def random_layer(M: Balls, m: Balls, S2: Balls, s2: Balls) -> RandomLayer:

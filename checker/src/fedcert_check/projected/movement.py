@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import Balls, size, zeros
-from fedcert_check.projected.dependent import DependentLayer, Layer
+from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.folded import folded_means
 from fedcert_check.projected.layers import RandomLayer, Unproven, greatest, random_weights, root, times, where
 from fedcert_check.validation import Array
@@ -96,17 +96,13 @@ def noise_over(moved: Read, deviation: Balls, u: arb) -> Balls:
     if still(moved.delta):
         return zeros(len(deviation))
     widths, reading = deviation * moved.delta, deviation * moved.steepness
-    columns = root(times(reading * reading, moved.layer.square)) @ moved.inputs
-    if isinstance(moved.layer, RandomLayer):
-        steepest = greatest(reading) * norm(moved.inputs * moved.layer.widest)
-    else:
-        steepest = (reading @ root(moved.layer.weight_variances)) @ moved.inputs
-    return mean_size() * smaller(widths.sum(-1), columns + u * steepest) + u * norm(widths)
+    contracted = moved.layer.spread(reading, moved.inputs, u)
+    return mean_size() * smaller(widths.sum(-1), contracted) + u * norm(widths)
 
 
 def shaken(layer: Layer, rows: Balls, moved: Read, u: arb) -> Balls:
     """A bound of sup_x |B W̃ v(x)| for rows B, on two events for each."""
-    if isinstance(layer, DependentLayer):
+    if not isinstance(layer, RandomLayer):
         return shaken_inputs(layer, rows, moved.delta, u)
     return noise_over(moved, layer.deviations(rows)[0], u)
 
@@ -115,7 +111,7 @@ def shaken_inputs(layer: Layer, rows: Balls, delta: Balls, u: arb) -> Balls:
     """A bound of sup |B W̃ v| over |v| ≤ δ for rows B, on one event for each."""
     if still(delta):
         return zeros(len(rows))
-    if isinstance(layer, DependentLayer):
+    if not isinstance(layer, RandomLayer):
         return mean_size() * (layer.deviations(rows) @ delta) + u * layer.steepest(rows, delta)
     return noise_over_inputs(delta, layer.deviations(rows)[0], u)
 
@@ -127,7 +123,7 @@ def movement(rows: Balls, layers: Sequence[Layer], radius: Balls, moved: Sequenc
         return total
     for depth in reversed(range(1, len(layers))):
         noise = shaken(layers[depth], rows, read(depth, layers, radius, moved), u)
-        rows = times(rows, layers[depth].mean)
+        rows = layers[depth].product(rows)
         total = total + noise + size(rows) @ moved[depth - 1].unknown
         rows = rows * moved[depth - 1].theta
     return total + movement_of_inputs(rows, layers[0], radius, u)
@@ -147,10 +143,10 @@ def movement_of_inputs(
     """
     if still(radius):
         return zeros(len(rows))
-    if isinstance(layer, DependentLayer):
+    if not isinstance(layer, RandomLayer):
         if shaking is not None:
             raise Unproven("rows are shaken only where weights are independent")
-        means: Balls = folded_means(times(rows, layer.mean), layer.deviations(rows)) @ radius
+        means: Balls = folded_means(layer.product(rows), layer.deviations(rows)) @ radius
         return means + u * layer.steepest(rows, radius)
     deviation, _ = layer.deviations(rows)
     average, variance = deviation, deviation * deviation

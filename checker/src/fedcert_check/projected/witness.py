@@ -3,9 +3,9 @@
 import numpy as np
 
 from fedcert_check.document import Document
-from fedcert_check.projected.chain import ChainChoices
 from fedcert_check.projected.exact import Choices, TailChoice
 from fedcert_check.projected.inversion import MAX_TERMS
+from fedcert_check.projected.ranges import ChainChoices
 from fedcert_check.validation import Array, require
 
 EXACT, CONDITIONAL, STATIC, PIECES = 0, 1, 2, 3
@@ -23,7 +23,7 @@ class Witness:
 
     def __init__(self, document: Document, prefix: str, rows: int | None) -> None:
         self.document, self.prefix, self.rows = document, prefix, rows
-        self.widths = document.network.widths[1:]
+        self.widths = [layer.outputs for layer in document.network.projected]
         self._tables: dict[str, Array] = {}
         self._parts: dict[str, Witness] = {}
 

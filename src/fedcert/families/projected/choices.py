@@ -15,7 +15,6 @@ from fedcert.families.projected.centre import Known
 from fedcert.families.projected.chain import Chained, Federation, chained_analysis
 from fedcert.families.projected.joined import joined
 from fedcert.families.projected.references import Conditional, Reference, Static
-from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.split import parts
 from fedcert.families.projected.spread import Spread, all_fixed
 from fedcert.families.projected.tails import Projections
@@ -81,6 +80,13 @@ HEAD_TRIALS: tuple[tuple[Reference, float, float], ...] = tuple(
     (Static(), 1e-5, failure) for failure in (1e-8, 1e-6, 1e-5, 1e-4)
 )
 """Those for a last layer of dependent weights after fixed layers, whose ranges cost nothing."""
+WIDE_TRIALS: tuple[tuple[Reference, float, float], ...] = (
+    (Conditional(), 1e-8, 1e-11),
+    (Conditional(), 1e-6, 1e-9),
+    (Static(), 1e-8, 1e-11),
+)
+"""Those for thousands of hidden neurons, as images have: each one pays."""
+MAX_NARROW_NEURONS = 1024
 
 
 def least_chained_violation(
@@ -113,7 +119,12 @@ def chained_trials(
 def _trials(layers: Sequence[RandomAffine]) -> tuple[tuple[Reference, float, float], ...]:
     if joined(layers):
         return JOINED_TRIALS
-    return HEAD_TRIALS if all_fixed(layers[:-1]) and not independent(layers) else TRIALS
+    if all_fixed(layers[:-1]) and not independent(layers):
+        return HEAD_TRIALS
+    paying = sum(
+        layer.outputs for place, layer in enumerate(layers[:-1]) if not all_fixed(layers[: place + 1])
+    )
+    return TRIALS if paying <= MAX_NARROW_NEURONS else WIDE_TRIALS
 
 
 def best_of(
@@ -133,10 +144,9 @@ def _chained_choices(
     method = torch.full_like(kappa, STATIC if static else CONDITIONAL, dtype=torch.uint8)
     chosen = {"method": method, "kappa": kappa, "failure": failure, "step": found.step}
     for place, ranges in enumerate(found.known):
-        lines = Lines.of(ranges.lower, ranges.upper)
         chosen[f"sign.{place}"] = sign(ranges.spread)
-        chosen[f"below.{place}"] = lines.below
-        chosen[f"slope.{place}"] = lines.slope
+        chosen[f"below.{place}"] = ranges.lines.below
+        chosen[f"slope.{place}"] = ranges.lines.slope
         centre = Static().middle(ranges)[0] if static else torch.zeros_like(ranges.mean)
         chosen[f"reference.{place}"] = centre
     return _finite(chosen)

@@ -14,7 +14,9 @@ from fedcert.families.projected.choices import (
     least_chained_violation,
     prefixed,
 )
+from fedcert.families.projected.fields import Fields
 from fedcert.laws.affine import RandomAffine
+from fedcert.laws.conv_affine import ConvAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.progress import Tracker, silent
@@ -23,33 +25,33 @@ ELEMENTS = 2**23  # maximum number of coefficients of parameters at a time, whic
 
 
 def dependent_violation(
-    layers: Sequence[RandomAffine], properties: Properties, track: Tracker = silent
+    federation: Federation, properties: Properties, track: Tracker = silent
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """Upper bounds of the probability of a violation, and the choices behind them.
 
     Args:
-        layers: the network and its law.
+        federation: the network and its law.
         properties: P properties.
         track: shows progress.
     """
-    federation, parts = Federation(layers, [layers]), list(_parts(layers, properties))
+    parts = list(_parts(federation.deployed, properties))
     found = [least_chained_violation(federation, properties[part]) for part in track(parts, "projected")]
     choices = {name: torch.cat([own[name] for _, own in found]) for name in found[0][1]}
     return torch.cat([violated for violated, _ in found]), _as_methods(choices)
 
 
 def dependent_satisfaction(
-    layers: Sequence[RandomAffine], negated: Properties, trivial: Float64[Tensor, "P R"]
+    federation: Federation, negated: Properties, trivial: Float64[Tensor, "P R"]
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """Upper bounds of the probability that some one constraint is not violated at a point.
 
     Args:
-        layers: the network and its law.
+        federation: the network and its law.
         negated: −(C f(x') + d) ≥ 0 at single points x'.
         trivial: 0 or 1 for a constraint of zeros that is violated or not; NaN for any other.
     """
-    federation, found = Federation(layers, [layers]), list[tuple[Tensor, Choices]]()
-    for part in _parts(layers, negated):
+    found = list[tuple[Tensor, Choices]]()
+    for part in _parts(federation.deployed, negated):
         bounds, choices = [], []
         for bound, chosen in chained_trials(federation, negated[part]):
             holds = torch.where(trivial[part].isnan(), bound.tails, trivial[part])
@@ -73,7 +75,22 @@ def _as_methods(choices: Choices) -> Choices:
 
 def _parts(layers: Sequence[RandomAffine], properties: Properties) -> Iterator[slice]:
     """Slices of the properties, so small that memory is bounded."""
-    rows = max([properties.d.shape[1], *(2 * layer.outputs for layer in layers[:-1])])
-    each = rows * sum(layer.inputs * layer.outputs + layer.outputs for layer in layers)
-    size = max(1, ELEMENTS // each)
+    size = max(1, ELEMENTS // max(_coefficients(layers, properties.d.shape[1])))
     return (slice(start, start + size) for start in range(0, len(properties), size))
+
+
+def _coefficients(layers: Sequence[RandomAffine], constraints: int) -> Iterator[int]:
+    """The number of coefficients of parameters, or of pixels, of the rows of each layer, for a property."""
+    fields = Fields(layers)
+    for depth, layer in enumerate(layers):
+        rows = constraints if depth == len(layers) - 1 else 2 * layer.outputs
+        if depth < len(layers) - 1 and fields.convolutions(depth):
+            yield rows  # the rest is bounded by position
+            continue
+        seen = layers[: depth + 1]
+        yield rows * sum(
+            own.inputs + own.outputs + own.weight.numel()
+            if isinstance(own, ConvAffine)
+            else own.inputs * own.outputs + own.outputs
+            for own in seen
+        )

@@ -21,7 +21,8 @@ from fedcert.families.projected.choices import (
 )
 from fedcert.families.projected.components import MAX_BOUNDS, Interval
 from fedcert.families.projected.dependent import dependent_satisfaction, dependent_violation
-from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.features import of_features
+from fedcert.families.projected.layers import first_random, random_layers, rectified
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.pieces import better_cut, cut_violation, piece_choices
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
@@ -86,12 +87,14 @@ def certify_projected_locally(problem: Problem, track: Tracker = silent) -> Cert
 
     def bound(components: Sequence[GaussianLaw]) -> tuple[Interval, Choices]:
         layers = random_layers(problem.network, components[0])
-        if independent(layers):
-            split = uniform_split(layers, properties, STARTS[0])
-            found, choices = chosen_violation(layers, properties, split)
+        asked = of_features(problem.network, components[0], properties)
+        if independent(layers) and all(rectified(problem.network)):
+            split = uniform_split(layers, asked, STARTS[0])
+            found, choices = chosen_violation(layers, asked, split)
             lower = complement(found.probability)
         else:
-            violated, choices = dependent_violation(layers, properties)
+            federation = Federation(layers, [layers], rectified(problem.network))
+            violated, choices = dependent_violation(federation, asked)
             lower = complement(violated)
         return (lower, torch.ones_like(lower)), choices
 
@@ -115,16 +118,17 @@ def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
 def split_of(problem: Problem, deployed: GaussianLaw, track: Tracker) -> Split | None:
     """The split that a search finds for a deployed law, searched once for all claims about Gaussian clients.
 
-    None for weights that depend on each other, which need none.
+    None for neurons of the first layer that depend on each other, which need none.
     """
     layers = random_layers(problem.network, deployed)
-    if not independent(layers):
+    if not independent(layers) or not all(rectified(problem.network)):
         return None
+    asked = of_features(problem.network, deployed, problem.properties)
     if not (problem.gaussian and deployed is problem.deployed):
-        return least_violation(layers, problem.properties, track)[1]
+        return least_violation(layers, asked, track)[1]
     found = problem.remembered.get(EVENTS)
     if not isinstance(found, Split):
-        found = least_violation(layers, problem.properties, track)[1]
+        found = least_violation(layers, asked, track)[1]
         problem.remembered[EVENTS] = found
     return found
 
@@ -149,9 +153,10 @@ def lower_bound(
         track: shows progress.
         split: of the failure probability; one is searched for where None.
     """
-    layers = random_layers(network, law)
-    if not independent(layers):
-        violated, choices = dependent_violation(layers, properties, track)
+    layers, properties = random_layers(network, law), of_features(network, law, properties)
+    federation = Federation(layers, [layers], rectified(network))
+    if not independent(layers) or not all(rectified(network)):
+        violated, choices = dependent_violation(federation, properties, track)
         return complement(violated), choices
     split = split or least_violation(layers, properties, track)[1]
     found, choices = chosen_violation(layers, properties, split)
@@ -160,7 +165,7 @@ def lower_bound(
     open_ones = violated > GOOD_ENOUGH
     if not open_ones.any():
         return complement(violated), {"method": method, **choices}
-    chained, chain = least_chained_violation(Federation(layers, [layers]), properties[open_ones])
+    chained, chain = least_chained_violation(federation, properties[open_ones])
     method[open_ones] = torch.where(chained < violated[open_ones], chain["method"], method[open_ones])
     violated[open_ones] = torch.minimum(violated[open_ones], chained)
     choices = {"method": method, **choices, **prefixed("chain", _spread_out(chain, open_ones))}
@@ -176,6 +181,8 @@ def by_pieces(
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """The better of a bound of whole regions and one of their pieces, for each property.
 
+    Boxes of features stay whole: most features move.
+
     Args:
         network: f_θ.
         law: of its parameters, which are independent.
@@ -185,7 +192,7 @@ def by_pieces(
     """
     lower, choices = whole
     layers = random_layers(network, law)
-    if not independent(layers):
+    if not independent(layers) or first_random(network) > 0:
         return whole
     bounds = (1 - Enclosure.exactly(lower)).upper
     found = [
@@ -222,12 +229,13 @@ def upper_bound(
     worst, _ = attack(network, law.loc.unsqueeze(0), properties)
     lower, upper = properties.regions.lower, properties.regions.upper
     points = torch.minimum(torch.maximum(worst[0].double(), lower), upper)
-    negated = Properties(Box.point(points), -properties.C, -properties.d)
+    negated = of_features(network, law, Properties(Box.point(points), -properties.C, -properties.d))
     layers = random_layers(network, law)
     trivial = (properties.C == 0).all(-1)
-    if not independent(layers):
+    if not independent(layers) or not all(rectified(network)):
         known = torch.where(trivial, (properties.d >= 0).to(points.dtype), torch.nan)
-        bound, chain = dependent_satisfaction(layers, negated, known)
+        federation = Federation(layers, [layers], rectified(network))
+        bound, chain = dependent_satisfaction(federation, negated, known)
         return bound, {"point": points, **chain}
     bounds, choices = [], []
     for start in STARTS:

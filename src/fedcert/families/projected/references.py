@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import Spread, read
 from fedcert.laws.affine import IndependentRowNoise, RandomAffine, RowNoise
 from fedcert.numerics.rounding import up
@@ -24,7 +25,9 @@ class Ranges:
         deviation: upper bounds of the conditional deviations at the centre.
         ceiling: crude bounds of the activations.
         spread: how far the region moves the layer.
+        lines: around what takes them to activations.
         independent: whether the neurons are independent, given earlier layers.
+        rectified: whether that is a ReLU; otherwise the next layer reads the pre-activations.
     """
 
     lower: Float64[Tensor, "P m"]
@@ -33,11 +36,15 @@ class Ranges:
     deviation: Float64[Tensor, "P m"]
     ceiling: Float64[Tensor, "P m"]
     spread: Spread
+    lines: Lines
     independent: bool
+    rectified: bool = True
 
     @property
     def activations(self) -> tuple[Float64[Tensor, "P m"], Float64[Tensor, "P m"]]:
         """Lower and upper bounds of the activations, over the region."""
+        if not self.rectified:
+            return self.lower, self.upper
         return self.lower.clamp(min=0.0), self.upper.clamp(min=0.0)
 
 
@@ -78,7 +85,7 @@ class Conditional:
 
     def deviation(self, noise: RowNoise, before: Ranges, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """√(Σ_k r_k² h_k² + r_b²), on an event of concentration; over the range if something is dependent."""
-        if before.independent and isinstance(noise, IndependentRowNoise):
+        if before.independent and before.rectified and isinstance(noise, IndependentRowNoise):
             return noise.at_rectified(before.mean, before.deviation, u)
         return noise.within(*before.activations)
 

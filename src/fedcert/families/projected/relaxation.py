@@ -53,6 +53,16 @@ class Lines:
         stable = (lower >= 0) | (upper <= 0)
         return cls(lower, upper, below, slope, torch.where(stable, 0.0, height))
 
+    @classmethod
+    def straight(cls, like: Float64[Tensor, "P k"]) -> "Lines":
+        """The lines of neurons without a ReLU: each is its own line, whatever its range.
+
+        Args:
+            like: a tensor of the same shape.
+        """
+        zero, one = torch.zeros_like(like), torch.ones_like(like)
+        return cls(zero, zero, one, one, zero)
+
     @property
     def widest(self) -> Float64[Tensor, "P k"]:
         """max(|l|, |u|) for a neuron of unknown sign, 0 for any other."""

@@ -15,12 +15,14 @@ from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import Choices, least_chained_violation
 from fedcert.families.projected.components import MAX_BOUNDS, Interval
 from fedcert.families.projected.direct import EVENTS, by_pieces, complement, lower_bound, split_of
-from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.features import of_features
+from fedcert.families.projected.layers import random_layers, rectified
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.split import GOOD_ENOUGH
 from fedcert.families.projected.tails import Projections
 from fedcert.laws import SMALLEST, DiagonalGaussian, DiagonalLaw, GaussianLaw
 from fedcert.model.network import Network
+from fedcert.model.properties import Properties
 from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
 from fedcert.rules import LinearMap, LinearRule
@@ -63,8 +65,10 @@ def _by_boxes(
     problem: Problem, track: Tracker, components: Sequence[GaussianLaw]
 ) -> tuple[Interval, Choices]:
     """The bound under the deployed law, of margins that all networks of a tuple's image share."""
-    law = problem.deploy(components)
-    tightened, known = Boxes().tightened(random_layers(problem.network, law), problem.properties)
+    law, asked = problem.deploy(components), problem.properties
+    features = of_features(problem.network, law, asked)
+    lowered, known = Boxes().tightened(random_layers(problem.network, law), features)
+    tightened = Properties(asked.regions, asked.C, lowered.d)
     split = split_of(problem, law, track)
     lower, choices = lower_bound(problem.network, law, tightened, track, split)
     if split is not None and problem.gaussian:
@@ -87,8 +91,9 @@ def _by_cells(
         raise ShapeMismatch(f"the rule {rule.name} is not linear: no projections can be transported")
     federation = client_layers(components, rule, problem.network, problem.deploy(components))
     parts = [slice(i, i + PROPERTIES) for i in range(0, len(properties), PROPERTIES)]
+    asked = of_features(problem.network, problem.deploy(components), properties)
     found = [
-        least_chained_violation(federation, properties[part], projections)
+        least_chained_violation(federation, asked[part], projections)
         for part in track(parts, "transporting projections")
     ]
     lower = complement(torch.cat([violated for violated, _ in found]))
@@ -111,7 +116,8 @@ def client_layers(
         deployed: the law that the rule makes of them.
     """
     shares = [_share(weight, law) for weight, law in zip(rule.weights, laws, strict=True)]
-    return Federation(random_layers(network, deployed), [random_layers(network, share) for share in shares])
+    clients = [random_layers(network, share) for share in shares]
+    return Federation(random_layers(network, deployed), clients, rectified(network))
 
 
 def _share(weight: Float64[Tensor, "n_w_or_1"], law: GaussianLaw) -> GaussianLaw:

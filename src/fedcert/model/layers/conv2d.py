@@ -77,7 +77,7 @@ class Conv2d:
 
     def unrolled(self, parameters: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """The matrix of all neurons: the kernel at every position, and zeros; exact."""
-        weight, _ = self._by_group(*parameters)
+        weight, _ = self.by_group(*parameters)
         table = self.windows.pixel_table(weight.device).unsqueeze(-3)
         places = table.shape[-2]
         kernels = weight.unsqueeze(-2).expand(*weight.shape[:-1], places, -1)
@@ -89,7 +89,7 @@ class Conv2d:
         self, parameters: Sequence[Tensor], x: Float[Tensor, "*xbatch n inputs"]
     ) -> Float[Tensor, "*batch n outputs"]:
         """The convolution for every parameter vector of the batch."""
-        weight, bias = self._by_group(*parameters)
+        weight, bias = self.by_group(*parameters)
         return self._images(self._rows(x) @ weight.mT + bias.unsqueeze(-2), x.shape[-2])
 
     def initialise(self, generator: torch.Generator) -> Float[Tensor, "size"]:
@@ -170,12 +170,17 @@ class Conv2d:
         padding = _padding(module.padding, kernel, dilation)
         return cls(image, module.out_channels, kernel, pair(module.stride), padding, dilation, module.groups)
 
-    def _by_group(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        """W as (*batch, G, filters of a group, K), b as (*batch, G, filters of a group)."""
+    def by_group(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """W as (*batch, G, filters of a group, K), b as (*batch, G, filters of a group).
+
+        Args:
+            weight: W.
+            bias: b.
+        """
         return weight.flatten(-3).unflatten(-2, (self.groups, -1)), bias.unflatten(-1, (self.groups, -1))
 
     def _bounds_by_group(self, parameters: Sequence[Bounds]) -> tuple[Bounds, Bounds]:
-        ends = [self._by_group(*own) for own in zip(*parameters, strict=True)]
+        ends = [self.by_group(*own) for own in zip(*parameters, strict=True)]
         weight, bias = (Bounds(*own) for own in zip(*ends, strict=True))
         return weight, bias
 
