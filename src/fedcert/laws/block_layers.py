@@ -72,7 +72,7 @@ class Blocks:
             place: the layer and its parameters.
         """
         if isinstance(place.layer, AvgPool2d):
-            return ConvAffine.mean_pool(place.layer)
+            return ConvAffine.mean_pool(place.layer, self.loc.device)
         weights, biases = place.weights, place.biases
         means = (self.loc[weights], self.loc[biases])
         errors = (self.loc_error[weights], self.loc_error[biases])

@@ -44,14 +44,15 @@ class ConvAffine:
     shrinkage: float = 0.0
 
     @classmethod
-    def mean_pool(cls, layer: AvgPool2d) -> "ConvAffine":
+    def mean_pool(cls, layer: AvgPool2d, device: torch.device | str = "cpu") -> "ConvAffine":
         """Means over windows: the kernel 1/K for each channel alone, which is known but for a rounding.
 
         Args:
             layer: the pooling layer.
+            device: of the other layers.
         """
         channels, entries = layer.image[0], prod(layer.kernel)
-        weight = torch.full((channels, 1, entries), 1 / entries, dtype=torch.float64)
+        weight = torch.full((channels, 1, entries), 1 / entries, dtype=torch.float64, device=device)
         bias = weight.new_zeros(channels, 1)
         own = Conv2d(layer.image, channels, layer.kernel, layer.stride, layer.padding, groups=channels)
         return cls.fixed_at(own, weight, bias, gamma(1) * weight, bias)

@@ -166,7 +166,7 @@ class DenseGaussian:
         error = torch.zeros_like(self.loc) if self.loc_error is None else self.loc_error
         weights, biases, rows = place.weights, place.biases, place.every
         if isinstance(place.layer, AvgPool2d):
-            return ConvAffine.mean_pool(place.layer)
+            return ConvAffine.mean_pool(place.layer, self.loc.device)
         means = (self.loc[weights], self.loc[biases], error[weights], error[biases])
         if isinstance(place.layer, Conv2d):
             if self.factor[rows].any():

@@ -218,7 +218,7 @@ class DiagonalGaussian:
 def _layer(place: Place, vectors: tuple[Tensor, Tensor, Tensor], shrinkage: float) -> RandomAffine:
     """One layer, of means, scales and errors of all parameters."""
     if isinstance(place.layer, AvgPool2d):
-        return ConvAffine.mean_pool(place.layer)
+        return ConvAffine.mean_pool(place.layer, vectors[0].device)
     (M, m), (S, s), (E, e) = ((vector[place.weights], vector[place.biases]) for vector in vectors)
     if isinstance(place.layer, Conv2d):
         return ConvAffine(place.layer, M, m, S, s, E, e, shrinkage)

@@ -9,10 +9,10 @@ from fedcert_check.image_layers import AvgPool2d, Conv2d
 from fedcert_check.layers import Layer, Linear, Network, Sized
 from fedcert_check.projected.receptive import local, patches
 
-PRODUCTS = 7  # of a row with the kernel: means, variances and squares, in forms and in movements
-FORMS = 6  # of a row with what the windows see
+PRODUCTS = 4  # of a row with the kernel: means, variances and squares, in forms and in movements
+FORMS = 4  # of a row with what the windows see
 OPERATIONS = 4  # on an entry of either
-STEPS = 60  # operations on arrays, however small, for each layer that a position sees
+STEPS = 15  # operations on arrays, however small, for each layer that a position sees
 WINDOW_OPERATIONS = 24  # on an entry of the windows of an image, for all rows together
 FEATURE_OPERATIONS = 12  # on an input of a fixed layer
 

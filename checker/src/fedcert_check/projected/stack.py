@@ -51,6 +51,8 @@ class Stack:
         low, high = asked.centre - asked.radius, asked.centre + asked.radius
         for feature in self.features:
             low, high = image(feature, lower(low), upper(high))
+            if not all(v.is_finite() for v in (*low, *high)):
+                raise Unproven("a feature without a bound")
         centre = np.array([((a + b) / 2).mid() for a, b in zip(low, high, strict=True)], dtype=object)
         reach = [largest(b - c, c - a) for a, c, b in zip(low, centre, high, strict=True)]
         return replace(asked, centre=centre, radius=np.array(reach, dtype=object))
