@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -29,6 +30,7 @@ from fedcert.families.projected.split import STARTS, least_violation, uniform_sp
 from fedcert.families.projected.spread import rounded_centre
 from fedcert.laws import DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
+from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.layers import AvgPool2d, Conv2d, Linear, Lines, MaxPool2d, ResidualSum, Sigmoid, Tanh
 from fedcert.model.network import Network, mlp
@@ -205,6 +207,42 @@ def overlapping_maxima() -> bool:
     pool, pixel = MaxPool2d((1, 1, 5), (1, 3), (1, 1)), torch.full((6, 1, 3), 2)
     low, high = (end[..., 2].flatten() for end in pool._onto_pixels(CANCELLING.view(6, 1, 1, 3), pixel))
     return bool(((low <= -1) & (high >= -1)).all())
+
+
+def forms_that_cancel() -> bool:
+    """One weight at three positions, multiplied by numbers that add up to −1: its noise is not 0."""
+    layer = Conv2d((1, 1, 3), 1, (1, 1))
+    (own,) = DiagonalGaussian(full(0.0, 2), vector(1.0, 0.0)).layers(Network((layer,)))
+    found = own.noise(CANCELLING.unsqueeze(1)).at(full(1.0, 6, 3))
+    return bool((found >= 1).all())
+
+
+def biases_that_cancel() -> bool:
+    layer = Conv2d((1, 1, 3), 1, (1, 1))
+    (own,) = DiagonalGaussian(full(0.0, 2), vector(0.0, 1.0)).layers(Network((layer,)))
+    return bool((own.noise(CANCELLING.unsqueeze(1)).bias >= 1).all())
+
+
+def convolved_product() -> bool:
+    """Three filters at one pixel: B M is −1, within what is charged."""
+    layer = Conv2d((1, 1, 1), 3, (1, 1))
+    (own,) = DiagonalGaussian(torch.cat([full(1.0, 3), full(0.0, 3)]), full(1.0, 6)).layers(Network((layer,)))
+    value, error = own.product(CANCELLING)
+    return bool(((value + 1).abs() <= error).all())
+
+
+def convolved_outputs() -> bool:
+    """Three pixels of a window that add up to −1."""
+    layer = Conv2d((1, 1, 3), 1, (1, 3))
+    (own,) = DiagonalGaussian(torch.cat([full(1.0, 3), full(0.0, 1)]), full(0.0, 4)).layers(Network((layer,)))
+    found = own.at(CANCELLING)
+    return bool(((found.mean + 1).abs() <= found.error).all())
+
+
+def pooled_product() -> bool:
+    """The mean of three pixels is a third of each, which no float is."""
+    value, error = ConvAffine.mean_pool(AvgPool2d((1, 1, 3), (1, 3), (1, 1))).product(full(1.0, 1))
+    return abs(Fraction(value[0].item()) - Fraction(1, 3)) <= Fraction(error[0].item())
 
 
 def mean_of_an_interval() -> bool:

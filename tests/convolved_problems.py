@@ -52,6 +52,13 @@ FEATURES = {
     "leaky": Network((Linear(3, 3), LeakyReLU(0.25), Linear(3, 2))),
 }  # fmt: skip
 """All parameters but those of the last layer are fixed."""
+GEOMETRIES = {
+    "kernel": Network((Conv2d((1, 4, 4), 2, (1, 2)), ReLU(), Linear(24, 2))),
+    "stride": Network((Conv2d((1, 4, 4), 2, (2, 2), stride=(1, 2)), ReLU(), Linear(12, 2))),
+    "padding": Network((Conv2d((1, 4, 4), 2, (2, 2), padding=(1, 0)), ReLU(), Linear(30, 2))),
+    "dilation": Network((Conv2d((1, 4, 4), 2, (2, 2), dilation=(1, 2)), ReLU(), Linear(12, 2))),
+}
+"""Turned by a right angle, the named field has as many neurons and parameters."""
 Head = Literal["diagonal", "dense", "kronecker"]
 HEADS: tuple[Head, ...] = ("diagonal", "dense", "kronecker")
 
@@ -84,7 +91,7 @@ def make_convolved(
     head: Head = "diagonal",
 ) -> Problem:
     """A federation, and a property that holds by some deviations of the sampled margins."""
-    network, generator = {**NETWORKS, **FEATURES}[name], stream(seed, "convolved", name)
+    network, generator = {**NETWORKS, **FEATURES, **GEOMETRIES}[name], stream(seed, "convolved", name)
     loc = 2 * network.initialise(generator).double()
     laws: list[GaussianLaw] = []
     for _ in range(clients):

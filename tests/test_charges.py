@@ -28,7 +28,7 @@ from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
 from fedcert.families.projected import centre, inversion, relaxation, spread, tails, view
-from fedcert.laws import covariance
+from fedcert.laws import conv_affine, covariance
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, s_shaped
 from fedcert.numerics import backward, enclosure, interval
@@ -65,6 +65,11 @@ def nothing_above(x: Tensor, roundings: int) -> Tensor:
 
 def changed(module: object, name: str, value: object) -> Patch:
     return lambda monkeypatch: monkeypatch.setattr(module, name, value)
+
+
+def uncharged_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the kernel's rounding nor that of the product."""
+    monkeypatch.setattr(conv_affine, "gamma", nothing_lost)
 
 
 def inward(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,6 +157,11 @@ CHARGES = [
     Charge(
         "layers.Conv2d._least_product: coefficients", without("_least_product"), cases.filters_that_cancel
     ),
+    Charge("laws.ConvNoise._forms", without("_forms"), cases.forms_that_cancel),
+    Charge("laws.ConvNoise.bias", without("bias"), cases.biases_that_cancel),
+    Charge("laws.ConvAffine.product", changed(conv_affine, "gamma", nothing_lost), cases.convolved_product),
+    Charge("laws.ConvAffine.at: mean", without("at"), cases.convolved_outputs),
+    Charge("laws.ConvAffine.mean_pool: 1/K", uncharged_pools, cases.pooled_product),
     Charge("layers.AvgPool2d.interval", without("sum_down"), cases.mean_of_an_interval),
     Charge("layers.AvgPool2d.backward: coefficients", without("backward"), cases.overlapping_means),
     Charge("layers.MaxPool2d._onto_pixels", without("_onto_pixels"), cases.overlapping_maxima),

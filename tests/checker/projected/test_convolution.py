@@ -1,15 +1,19 @@
 """Certificates of networks with convolutions: saved, proved, and claimed too high."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from convolved_problems import FEATURES, HEADS, NETWORKS, Head, make_convolved
+from convolved_problems import FEATURES, GEOMETRIES, HEADS, NETWORKS, Head, make_convolved
 from flint import arb
 from problems import normal, uniform
 from saved_certificates import as_network, retold
+from tampering import tamper
 
+from fedcert.errors import InvalidCertificate
 from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.projected.family import ProjectedFamily
@@ -17,6 +21,7 @@ from fedcert.laws import DiagonalGaussian
 from fedcert.laws.conv_affine import ConvAffine
 from fedcert.randomness import stream
 from fedcert.wire.certificate_file import save_certificate
+from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import Message
 from fedcert_check import check
 from fedcert_check.balls import exact
@@ -101,3 +106,57 @@ def test_layers_are_those_of_the_fast_path(name: str) -> None:
             torch.testing.assert_close(found, torch.from_numpy(values))
         above = zip(noise.at(h)[0].tolist(), other.at(B, c), strict=True)
         assert all(arb(high) >= v.lower() for high, v in above)
+
+
+def retold_claim(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """The same certificate with another description of its network."""
+    claim, tensors = read_container(path)
+    change(claim)
+    target = path.with_name("retold.safetensors")
+    write_container(target, claim, tensors)
+    return target
+
+
+def refused(path: Path) -> bool:
+    """Whether a certificate is not proved, or does not fit together."""
+    try:
+        return not check(path).verdict
+    except InvalidCertificate:
+        return True
+
+
+@pytest.mark.parametrize("field", GEOMETRIES)
+def test_another_geometry_is_not_proved(field: str, tmp_path: Path) -> None:
+    """With as many parameters and neurons as before."""
+    path, claimed = saved(tmp_path, make_convolved(field, 1, 0.01, 1e-3, 6.0), "direct")
+    assert claimed > 0.5
+
+    def change(claim: dict[str, Any]) -> None:
+        claim["network"][0][field] = claim["network"][0][field][::-1]
+
+    assert not refused(retold_claim(path, lambda claim: None))
+    assert not check(retold_claim(path, change)).verdict
+
+
+@pytest.mark.parametrize("name", ["loc", "scale"])
+def test_a_message_with_another_kernel_is_not_the_one_that_was_certified(name: str, tmp_path: Path) -> None:
+    path, _ = saved(tmp_path, make_convolved("two", 1, 0.01, 1e-3, 6.0), "direct")
+
+    def change(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
+        tensors[f"law.{name}"][0] *= 2  # a weight of the first kernel
+
+    tamper(tmp_path / "messages" / "client-0.safetensors", change)
+    assert refused(path)
+
+
+@pytest.mark.parametrize("tensor", ["chain.sign.0", "chain.kappa", "method"])
+def test_the_choices_of_a_witness_are_held_to_what_they_prove(tensor: str, tmp_path: Path) -> None:
+    path, claimed = saved(tmp_path, make_convolved("wide", 1, 0.03, 1e-3, 6.0), "direct")
+    assert 0 < claimed < 1
+
+    def change(own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        value = own[f"witness.{tensor}"]
+        other = {"chain.sign.0": torch.ones_like(value), "method": torch.zeros_like(value)}
+        return {**own, f"witness.{tensor}": other.get(tensor, 0.5 * value + 0.5 * (value == 0))}
+
+    assert refused(retold(path, change))
