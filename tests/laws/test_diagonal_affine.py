@@ -175,8 +175,6 @@ class Squared(ReLU):
     "layers",
     [
         (Linear(2, 2), ReLU()),
-        (Linear(2, 2), Linear(2, 2)),
-        (ReLU(), Linear(2, 2)),
         (Linear(2, 2), ReLU(), ReLU(), Linear(2, 2)),
         (Linear(2, 2), Squared(), Linear(2, 2)),
     ],
