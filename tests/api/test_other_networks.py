@@ -61,6 +61,11 @@ def test_what_is_certified_is_proved_again(name: str, events: str, tmp_path: Pat
         assert report.verdict
 
 
+def test_projected_events_refuse_residual_additions() -> None:
+    with pytest.raises(UnsupportedLayer, match=r"projected events are not defined for ResidualSum\("):
+        certified("residual", "projected")
+
+
 @pytest.mark.parametrize("name", ["pooling", "tanh", "sigmoid"])
 def test_projected_events_refuse_random_layers_before_other_functions(name: str) -> None:
     with pytest.raises(UnsupportedLayer, match="fixed layers"):

@@ -11,7 +11,7 @@ from flint import arb, arb_mat, ctx
 from fedcert_check.balls import Balls, exact, matrix, zeros
 from fedcert_check.blocks import DENSE, DIAGONAL, KRONECKER, Block, BlockGaussian
 from fedcert_check.image_layers import Conv2d
-from fedcert_check.layers import Linear, Network
+from fedcert_check.layers import Linear, Network, sized
 from fedcert_check.masses import Gaussian
 from fedcert_check.projected.convolution import ConvLayer
 from fedcert_check.projected.dependent import DependentLayer, Layer
@@ -45,7 +45,7 @@ def block_stack(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian])
     used = [(w, law) for w, law in weighed if w != 0]
     if any(_spans(own, ends) for _, law in used for own in _blocks(law)):
         require(
-            network.first_random == 0 and all(isinstance(layer, Linear) for layer in network.sized),
+            network.first_random == 0 and all(isinstance(layer, Linear) for layer in sized(network.layers)),
             "parameters of several layers that depend on each other: these must be fully connected",
         )
         joined = iter(_joined_layers(network, loc, used, ends))

@@ -7,8 +7,9 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, lower, upper
+from fedcert_check.errors import InvalidCertificate
 from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
-from fedcert_check.layers import Activation, LeakyReLU, Linear, Network, ReLU, Sigmoid, Tanh
+from fedcert_check.layers import Activation, LeakyReLU, Linear, Network, ReLU, Residual, Sigmoid, Tanh
 from fedcert_check.projected.convolution import ConvLayer
 from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Region
@@ -75,6 +76,8 @@ def stacked(network: Network, build: Build) -> Stack:
                 start += sum(layer.sizes)
             case AvgPool2d():
                 found.append(ConvLayer.mean_pool(layer))
+            case Residual():
+                raise InvalidCertificate("projected events are not defined for residual layers")
             case _:
                 found.append(layer)
     first = network.first_random

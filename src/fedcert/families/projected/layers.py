@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fedcert.errors import UnsupportedLayer
 from fedcert.laws.affine import JoinedAffine, RandomAffine
 from fedcert.laws.protocol import GaussianLaw
-from fedcert.model.layers import Affine, AvgPool2d, Conv2d, ReLU
+from fedcert.model.layers import Affine, AvgPool2d, Conv2d, ReLU, ResidualSum
 from fedcert.model.network import Network
 
 Known = Affine | Conv2d | AvgPool2d
@@ -54,6 +54,9 @@ def random_layers(network: Network, law: GaussianLaw) -> Sequence[RandomAffine]:
         law: the law of its parameters.
     """
     start, layers = first_random(network), network.layers
+    for layer in layers:
+        if isinstance(layer, ResidualSum):
+            raise UnsupportedLayer(f"projected events are not defined for {layer}")
     if start == len(layers) or not isinstance(layers[-1], Known):
         raise UnsupportedLayer(f"projected events need an affine layer at the end, not {layers[-1]}")
     features = sum(isinstance(layer, Known) for layer in layers[:start])
