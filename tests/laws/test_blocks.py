@@ -1,56 +1,17 @@
-"""Blocks are read as they were stated, and what is no block is refused."""
+"""Blocks: their noise against exact arithmetic, and what is no block is refused."""
 
 import pytest
 import torch
-from problems import normal, uniform
+from block_cases import BLOCKS, exact_matrix, exact_noise
+from flint import arb
+from fuzz.balls import EXACT, precision
+from problems import normal
 
 from fedcert.errors import InvalidLaw
-from fedcert.laws.blocks import (
-    Block,
-    DenseBlock,
-    DiagonalBlock,
-    KroneckerBlock,
-    read_blocks,
-    scaled,
-    stated,
-)
+from fedcert.laws.block_protocol import Block, scaled
+from fedcert.laws.blocks import DenseBlock, DiagonalBlock, KroneckerBlock
+from fedcert.numerics.rounding import gamma
 from fedcert.randomness import stream
-
-GENERATOR = stream(0, "blocks")
-BLOCKS = (
-    DiagonalBlock(3, uniform(GENERATOR, 4)),
-    DenseBlock(0, normal(GENERATOR, 5, 2)),
-    KroneckerBlock(1, normal(GENERATOR, 2, 2), normal(GENERATOR, 3, 3), uniform(GENERATOR, 2, 3)),
-)
-
-
-def test_blocks_are_read_as_they_were_stated() -> None:
-    table, numbers = stated(BLOCKS)
-    again = read_blocks(table, numbers)
-    assert [(own.code, own.start, own.lengths) for own in again] == [
-        (own.code, own.start, own.lengths) for own in BLOCKS
-    ]
-    for one, other in zip(BLOCKS, again, strict=True):
-        assert torch.equal(one.numbers(), other.numbers())
-    assert read_blocks(*stated(())) == ()
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ([4, 0, 1, 1], "a block of type 4"),
-        ([1.5, 0, 1, 1], "no whole number"),
-        ([1, -1, 1, 1], "no whole number"),
-        ([1, 0, float("nan"), 1], "no whole number"),
-        ([2, 0, 2**41, 1], "no whole number"),
-        ([2, 0, 3, 2**20], "fewer than the blocks need"),
-        ([2, 0, 1, 1], "but the blocks need 1"),
-        ([1, 0, 2, 2], "one number a parameter"),
-    ],
-)
-def test_what_is_no_block_is_refused(row: list[float], said: str) -> None:
-    with pytest.raises(InvalidLaw, match=said):
-        read_blocks(torch.tensor([row], dtype=torch.float64), torch.ones(4).double())
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), 1e-200, 1e200])
@@ -76,7 +37,7 @@ def test_a_product_that_underflows_is_refused() -> None:
 
 @pytest.mark.parametrize("own", BLOCKS, ids=lambda own: type(own).__name__)
 def test_samples_have_the_variance_of_the_block(own: Block) -> None:
-    drawn = own.times(torch.tensor(2.0).double()).sample(20_000, stream(1, "samples"))
+    drawn = own.times(torch.tensor(2.0).double()).noise(normal(stream(1, "samples"), 20_000, own.columns))
     covariance = drawn.mT @ drawn / len(drawn)
     match own:
         case DiagonalBlock():
@@ -88,3 +49,31 @@ def test_samples_have_the_variance_of_the_block(own: Block) -> None:
             exact = whole @ whole.mT
     deviation = (4 * exact).diagonal().sqrt()
     assert ((covariance - 4 * exact) / deviation.outer(deviation)).abs().max() < 6 * (2 / len(drawn)) ** 0.5
+
+
+@pytest.mark.parametrize("own", BLOCKS, ids=lambda own: type(own).__name__)
+def test_the_noise_is_within_its_roundings_and_the_reach_above_all_sums(own: Block) -> None:
+    z = normal(stream(2, "noise"), 5, own.columns).clamp(-8, 8)
+    found, reach = own.noise(z), own.reach.tolist()
+    with precision(EXACT):
+        matrix = exact_matrix(own)
+        for a, row in enumerate(matrix):
+            total = sum((abs(entry) for entry in row), arb(0))
+            assert total <= arb(reach[a])
+            assert arb(reach[a]) <= total * 1.001
+        for number in range(5):
+            for a, exact in enumerate(exact_noise(matrix, z[number].tolist())):
+                assert abs(exact - found[number, a].item()) <= 8 * gamma(own.roundings) * arb(reach[a])
+
+
+def test_the_reach_has_room_for_underflow() -> None:
+    """Products of tiny factors are lost before a large factor would make them visible."""
+    one = torch.ones(1, 1).double()
+    own = KroneckerBlock(0, 1e-300 * one, 1e100 * one, 1e-100 * one)
+    z = torch.full((1, 1), 0.75, dtype=torch.float64)
+    found = own.noise(z).item()
+    with precision(EXACT):
+        ((exact,),) = exact_matrix(own)
+        lost = abs(exact * arb(0.75) - found)
+        assert lost > 8 * gamma(own.roundings) * abs(exact)
+        assert lost <= 8 * gamma(own.roundings) * arb(own.reach.item())

@@ -12,8 +12,9 @@ from torch import Tensor
 from fedcert.errors import InvalidLaw
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.block_layers import Blocks
-from fedcert.laws.block_protocol import Block
-from fedcert.laws.blocks import DenseBlock, DiagonalBlock, read_blocks, stated
+from fedcert.laws.block_protocol import Block, normals
+from fedcert.laws.block_table import read_blocks, stated
+from fedcert.laws.blocks import DenseBlock, DiagonalBlock
 from fedcert.laws.dense import DenseGaussian
 from fedcert.laws.diagonal import LARGEST
 from fedcert.laws.protocol import DiagonalLaw, GaussianLaw
@@ -131,7 +132,8 @@ class BlockGaussian:
         """Draw the noise of every block and add it up."""
         samples = self.loc.repeat(count, 1)
         for own in self.blocks:
-            samples[:, own.start : own.start + own.size] += own.sample(count, generator)
+            z = normals(generator, self.loc, count, own.columns)
+            samples[:, own.start : own.start + own.size] += own.noise(z)
         return samples
 
     def layers(self, network: Network) -> Sequence[RandomAffine]:

@@ -56,9 +56,37 @@ class Block(Protocol):
         """The same block on another device."""
         ...
 
-    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n"]:
-        """Draw its noise."""
+    @property
+    def columns(self) -> int:
+        """The number of standard normals z."""
         ...
+
+    def noise(self, z: Float64[Tensor, "B q"]) -> Float64[Tensor, "B n"]:
+        """T z, in floating point."""
+        ...
+
+    @property
+    def roundings(self) -> int:
+        """The number of roundings on the way of any one term of `noise`."""
+        ...
+
+    @property
+    def reach(self) -> Float64[Tensor, "n"]:
+        """Upper bounds of Σ_q |T_aq|, with room for what underflow may lose (docs/soundness.md, 12)."""
+        ...
+
+
+FLOOR = 2.0**-900
+"""Added to the sums of a block's absolute values: 2^-50 times it is far more than underflow may lose."""
+
+
+def outward(sums: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
+    """Upper bounds of sums of non-negative numbers, fewer than 2^30, whose computation may have underflowed.
+
+    Args:
+        sums: as floating point found them.
+    """
+    return sums * (1 + 2.0**-20) + FLOOR
 
 
 def normals(generator: torch.Generator, like: Tensor, *shape: int) -> Tensor:

@@ -1,6 +1,5 @@
 """Blocks: independent parts of the noise of a parameter vector, each about a range of parameters."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -9,7 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw
-from fedcert.laws.block_protocol import Block, check_numbers, normals, scaled
+from fedcert.laws.block_protocol import check_numbers, outward, scaled
 from fedcert.laws.diagonal import LARGEST
 
 
@@ -76,9 +75,24 @@ class DiagonalBlock:
         """The same block on another device."""
         return replace(self, scale=self.scale.to(device))
 
-    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n"]:
+    @property
+    def columns(self) -> int:
+        """N, one normal a parameter."""
+        return len(self.scale)
+
+    def noise(self, z: Float64[Tensor, "B n"]) -> Float64[Tensor, "B n"]:
         """σ∘z."""
-        return self.scale * normals(generator, self.scale, count, len(self.scale))
+        return self.scale * z
+
+    @property
+    def roundings(self) -> int:
+        """That of the product."""
+        return 1
+
+    @property
+    def reach(self) -> Float64[Tensor, "n"]:
+        """The scales."""
+        return outward(self.scale)
 
 
 @dataclass(frozen=True)
@@ -140,9 +154,24 @@ class DenseBlock:
         """The same block on another device."""
         return replace(self, factor=self.factor.to(device))
 
-    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n"]:
+    @property
+    def columns(self) -> int:
+        """Q, one normal a column."""
+        return self.factor.shape[1]
+
+    def noise(self, z: Float64[Tensor, "B q"]) -> Float64[Tensor, "B n"]:
         """F z."""
-        return normals(generator, self.factor, count, self.factor.shape[1]) @ self.factor.mT
+        return z @ self.factor.mT
+
+    @property
+    def roundings(self) -> int:
+        """Those of a sum of q products."""
+        return self.columns + 1
+
+    @property
+    def reach(self) -> Float64[Tensor, "n"]:
+        """Sums of |F| along its rows."""
+        return outward(self.factor.abs().sum(-1))
 
 
 @dataclass(frozen=True)
@@ -215,50 +244,23 @@ class KroneckerBlock:
         """The same block on another device."""
         return KroneckerBlock(self.start, self.left.to(device), self.right.to(device), self.scale.to(device))
 
-    def sample(self, count: int, generator: torch.Generator) -> Float64[Tensor, "count n"]:
-        """U (D∘Z) Vᵀ."""
-        z = normals(generator, self.scale, count, *self.scale.shape)
-        return (self.left @ (self.scale * z) @ self.right.mT).flatten(1)
+    @property
+    def columns(self) -> int:
+        """The number of entries of Z."""
+        return self.scale.numel()
 
+    def noise(self, z: Float64[Tensor, "B q"]) -> Float64[Tensor, "B n"]:
+        """U (D∘Z) Vᵀ; z holds Z row by row."""
+        Z = self.scale * z.reshape(len(z), *self.scale.shape)
+        return (self.left @ Z @ self.right.mT).flatten(1)
 
-BLOCKS: Mapping[int, type[DiagonalBlock] | type[DenseBlock] | type[KroneckerBlock]] = {
-    own.code: own for own in (DiagonalBlock, DenseBlock, KroneckerBlock)
-}
-"""The types of blocks, by the number that a file gives them."""
+    @property
+    def roundings(self) -> int:
+        """Those of D∘Z and of two sums of products."""
+        return len(self.left) + len(self.right) + 3
 
-
-def stated(blocks: Sequence[Block]) -> tuple[Float64[Tensor, "K 4"], Float64[Tensor, "N"]]:
-    """A table of the blocks' types, starts and lengths, and all their numbers, one block after the other.
-
-    Args:
-        blocks: of a law.
-    """
-    table = [[own.code, own.start, *own.lengths] for own in blocks]
-    numbers = [own.numbers() for own in blocks]
-    empty = torch.zeros(0, dtype=torch.float64)
-    return torch.tensor(table, dtype=torch.float64).view(-1, 4), torch.cat([empty, *numbers])
-
-
-def read_blocks(table: Float64[Tensor, "K 4"], numbers: Float64[Tensor, "N"]) -> tuple[Block, ...]:
-    """The blocks that a file states.
-
-    Args:
-        table: types, starts and lengths.
-        numbers: of all blocks.
-    """
-    found: list[Block] = []
-    used = 0
-    whole = (table >= 0) & (table <= 2**40) & (table == table.floor())
-    if not whole.all():
-        raise InvalidLaw("a type, a place or a length of a block is no whole number")
-    for code, start, first, second in table.long().tolist():
-        if code not in BLOCKS:
-            raise InvalidLaw(f"a block of type {code}: known are {', '.join(map(str, BLOCKS))}")
-        count = BLOCKS[code].count(first, second)
-        if used + count > len(numbers):
-            raise InvalidLaw(f"{len(numbers)} numbers, fewer than the blocks need")
-        found.append(BLOCKS[code].read(start, (first, second), numbers[used : used + count]))
-        used += count
-    if used != len(numbers):
-        raise InvalidLaw(f"{len(numbers)} numbers, but the blocks need {used}")
-    return tuple(found)
+    @property
+    def reach(self) -> Float64[Tensor, "n"]:
+        """The entries of |U| D |V|ᵀ."""
+        rows = outward(self.left.abs() @ outward(self.scale))
+        return outward(rows @ self.right.abs().mT).flatten()

@@ -111,7 +111,8 @@ def diagonal_components(law: Law) -> tuple[DiagonalLaw, ...]:
     found = tuple(component for component in law.components if isinstance(component, DiagonalLaw))
     if len(found) < len(law.components):
         raise InvalidLaw(
-            f"a {type(law).__name__} has parameters that depend on each other: boxes, draws of confidence"
-            " bounds, and rules other than averages with one weight a client need independent ones"
+            f"a {type(law).__name__} has parameters that depend on each other: boxes, and rules that"
+            " weigh each parameter by its precision, need independent ones; confidence bounds need these, a"
+            " DenseGaussian or a BlockGaussian"
         )
     return found
