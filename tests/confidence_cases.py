@@ -4,19 +4,29 @@ import math
 from pathlib import Path
 
 import torch
+from dependent_problems import Structure
+from dependent_problems import law as structured
 from problems import normal, uniform, vector
 from saved import make_federation, make_rules
 from torch import Tensor
 
 from fedcert.confidence import ConfidenceBound, bound
 from fedcert.families.problem import Problem
-from fedcert.laws import DiagonalGaussian, GaussianMixture, Law
+from fedcert.laws import (
+    BlockGaussian,
+    DenseBlock,
+    DenseGaussian,
+    DiagonalGaussian,
+    GaussianMixture,
+    KroneckerBlock,
+    Law,
+)
 from fedcert.model.layers import AvgPool2d, Conv2d, Linear, ReLU, ResidualSum
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.rules import AggregationRule, LinearRule, TrimmedMean
+from fedcert.rules import AggregationRule, LinearRule, Pooling, TrimmedMean
 from fedcert.wire.confidence_file import save_confidence
 
 NOISE = 2.0**-60  # of the bias in problems about one weight
@@ -59,6 +69,68 @@ def exact_problem(kind: str, generator: torch.Generator) -> tuple[Problem, list[
         for t in thresholds
     ]
     return one_weight([law], LinearRule.fedavg([1]), *thresholds), shares
+
+
+def half_space_law(generator: torch.Generator, kind: str) -> BlockGaussian | DenseGaussian:
+    """A law of the two weights and the bias of one neuron, which depend on each other."""
+    loc = normal(generator, 3)
+    if kind == "dense":
+        return DenseGaussian(loc, normal(generator, 3, 4) / 2)
+    left, right = normal(generator, 1, 1), normal(generator, 2, 2)
+    weights = KroneckerBlock(0, left, right, 0.3 + uniform(generator, 1, 2))
+    return BlockGaussian(loc, (weights, DenseBlock(1, normal(generator, 2, 1))))
+
+
+def half_space_problem(kind: str, generator: torch.Generator) -> tuple[Problem, list[float]]:
+    """Is w·x + b ≥ t at a point? Three clients whose weights depend on each other, and the probabilities."""
+    laws = [half_space_law(generator, kind) for _ in range(3)]
+    rule = LinearRule.fedavg([1, 2, 1])
+    x, thresholds = normal(generator, 2, 2), normal(generator, 2)
+    rows = torch.cat([x, torch.ones(2, 1).double()], dim=1)
+    deployed = rule.pushforward(laws)
+    blocks = BlockGaussian.of(deployed).blocks
+    variance = torch.zeros(2).double()
+    for own in blocks:
+        matrix = own.noise(torch.eye(own.columns).double()).mT
+        variance += (rows[:, own.start : own.start + own.size] @ matrix).square().sum(-1)
+    moments = zip((rows @ deployed.loc).tolist(), variance.sqrt().tolist(), thresholds.tolist(), strict=True)
+    asked = Properties(Box.point(x), torch.ones(2, 1, 1).double(), -thresholds.unsqueeze(-1))
+    return Problem(mlp(2, 1), asked, tuple(laws), rule), [above(*own) for own in moments]
+
+
+def dependent_problem(seed: int, structure: Structure, rule: str = "fedavg") -> Problem:
+    """Three clients whose parameters depend on each other, and properties that hold for some draws only."""
+    problem, generator = random_problem(seed), seeded("dependent", seed, structure)
+    laws = [structured(generator, problem.network, structure, law.loc, 0.05) for law in problem.laws]
+    return Problem(problem.network, problem.properties, tuple(laws), dependent_rule(rule))
+
+
+def dependent_rule(name: str) -> AggregationRule:
+    """Rules that deploy any clients' draws."""
+    weights = vector(0.5, 0.75, -0.25).unsqueeze(-1)
+    return {
+        "fedavg": LinearRule.fedavg([1, 2, 3]),
+        "linear": LinearRule(weights),
+        "median": TrimmedMean.median(3),
+        "pooling": Pooling(weights.abs()),
+    }[name]
+
+
+def last_layer_image_problem(seed: int, rule: str, kind: str) -> Problem:
+    """Convolutions that are fixed, and a last layer whose weights depend on each other."""
+    problem, generator = image_problem(seed), seeded("last layer", seed, kind)
+    laws = []
+    for law in problem.laws:
+        start = law.dimension - 14
+        if kind == "full":
+            blocks = (DenseBlock(start, 0.05 * normal(generator, 14, 14)),)
+        else:
+            left, right = normal(generator, 2, 2), normal(generator, 6, 6)
+            scale = 0.01 + 0.02 * uniform(generator, 2, 6)
+            biases = DenseBlock(start + 12, 0.05 * normal(generator, 2, 2))
+            blocks = (KroneckerBlock(start, left, right, scale), biases)
+        laws.append(BlockGaussian(law.loc, blocks))
+    return Problem(problem.network, problem.properties, tuple(laws), dependent_rule(rule))
 
 
 def random_problem(seed: int, rule: str = "fedavg", widths: tuple[int, ...] = (3, 6, 5, 2)) -> Problem:

@@ -13,7 +13,7 @@ from terminal import exit_code
 
 from fedcert import Posterior
 from fedcert.app.cli import main
-from fedcert.laws import DiagonalGaussian
+from fedcert.laws import BlockGaussian, DenseBlock, DiagonalGaussian
 from fedcert.model.layers import Linear, ReLU, ResidualSum
 from fedcert.model.network import Network
 from fedcert.randomness import stream
@@ -95,6 +95,23 @@ def test_a_run_with_a_residual_addition_is_proved(monkeypatch: pytest.MonkeyPatc
     options = ["--inputs", "x.npz", "--epsilon", "0.001", "--events", "box", "--out", "out"]
     assert fedcert(monkeypatch, "certify", *MODEL, *options) == 0
     assert fedcert(monkeypatch, "check", "out", "--jobs", "1") == 0
+
+
+@pytest.mark.parametrize("rule", ["fedavg", "median"])
+def test_last_layers_that_depend_on_each_other_have_confidence_bounds(
+    monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    factor = 0.1 * torch.randn(10, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for i in range(2):
+        law = BlockGaussian(torch.tensor(MEAN, dtype=torch.float64) + 0.02 * i, (DenseBlock(12, factor),))
+        Posterior(NETWORK, law).message(f"clinic-{i}", examples=100).save(Path(MODEL[i]))
+    asked = ["--inputs", "x.npz", "--epsilon", "0.01", "--confidence-draws", "60"]
+    asked += ["--rule", rule, "--claims", "local"]
+    assert fedcert(monkeypatch, "certify", *MODEL, *asked, "--out", "out", "--check") == 0
+    (row,) = json.loads(Path("out/result.json").read_text("utf-8"))["confidence"]
+    assert row["draws"] == 60
+    assert row["reproved"]
+    assert 0.5 < row["lower"] < 1
 
 
 def test_the_bounds_hold_for_sampled_models(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from problems import vector
 
 from fedcert.confidence import draws
-from fedcert.confidence.draws import CHARGE, LEAST_WORD, Client, Draws, box_muller, words_of_components
+from fedcert.confidence.clients import draw_all
+from fedcert.confidence.draws import CHARGE, LEAST_WORD, Draws, box_muller, words_of_components
+from fedcert.confidence.independent import IndependentClient
 from fedcert.errors import InvalidLaw
 from fedcert.laws import DiagonalGaussian, GaussianMixture
-from fedcert_check.confidence.draws import Sampler, normals
+from fedcert_check.confidence.draws import Sampler
 from fedcert_check.confidence.laws import Mixture
+from fedcert_check.confidence.normals import normals
 from fedcert_check.rules import TrimmedMean
 
 TOP = 2**64 - 1
@@ -108,7 +111,7 @@ def test_a_word_between_two_components_loses_the_draw() -> None:
         (DiagonalGaussian(vector(0.0), vector(1.0)), DiagonalGaussian(vector(5.0), vector(1.0))),
         vector(1.0, 2.0),
     )
-    client = Client.of(law)
+    client = IndependentClient.of(law)
     third = 2**64 // 3
     words = Draws(np.zeros((3, 1)), [third - 1, third, third + 1], np.array([True] * 3))
     theta, known = client.thetas(words)
@@ -117,10 +120,10 @@ def test_a_word_between_two_components_loses_the_draw() -> None:
 
 
 def test_a_draw_with_a_normal_too_far_out_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = Client.of(DiagonalGaussian(torch.zeros(64).double(), torch.ones(64).double()))
+    client = IndependentClient.of(DiagonalGaussian(torch.zeros(64).double(), torch.ones(64).double()))
     monkeypatch.setattr(draws, "LEAST_WORD", 2**59)
     with ThreadPoolExecutor(2) as workers:
-        _, known = draws.draw_all([client], (3, 4), range(40), workers)
+        _, known = draw_all([client], (3, 4), range(40), workers)
     radial = [words_of_draw(n)[1:33] for n in range(40)]
     assert known.tolist() == [bool((own >= 2**59).all()) for own in radial]
     assert 0 < sum(known.tolist()) < 40
@@ -133,4 +136,4 @@ def words_of_draw(number: int) -> np.ndarray:
 
 def test_a_law_that_is_not_exact_is_not_drawn_from() -> None:
     with pytest.raises(InvalidLaw, match="rounding error"):
-        Client.of(DiagonalGaussian(vector(0.0), vector(1.0), scale_error=1e-12))
+        IndependentClient.of(DiagonalGaussian(vector(0.0), vector(1.0), scale_error=1e-12))

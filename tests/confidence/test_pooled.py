@@ -9,7 +9,7 @@ from mixture_cases import LAWS, NETWORK, fedavg, pooling, problem, truth
 
 from fedcert.certificate import clopper_pearson
 from fedcert.confidence.bounding import bound
-from fedcert.confidence.draws import Client
+from fedcert.confidence.independent import IndependentClient
 from fedcert.confidence.pooled import draw_pooled
 from fedcert.families.cells import Cells
 from fedcert.laws import DiagonalGaussian
@@ -45,7 +45,9 @@ def test_each_client_is_drawn_as_often_as_it_weighs_and_from_its_own_law() -> No
     laws = [DiagonalGaussian(torch.full((2,), at).double(), torch.ones(2).double()) for at in places]
     rule = Pooling(torch.tensor([[1.0], [0.0], [3.0]]).double())
     with ThreadPoolExecutor(1) as workers:
-        drawn, known = draw_pooled(rule, NETWORK, list(map(Client.of, laws)), (1, 2), range(2000), workers)
+        drawn, known = draw_pooled(
+            rule, NETWORK, list(map(IndependentClient.of, laws)), (1, 2), range(2000), workers
+        )
     assert known.all()
     for place, share in zip(places, (0.25, 0.0, 0.75), strict=True):
         hits = int(((drawn.centre - place).abs() < 20).all(-1).sum())
@@ -59,5 +61,5 @@ def test_a_word_between_two_clients_loses_the_draw(monkeypatch: pytest.MonkeyPat
     rule = Pooling(torch.ones(3, 1).double())
     law = DiagonalGaussian(torch.zeros(2).double(), torch.ones(2).double())
     with ThreadPoolExecutor(1) as workers:
-        _, known = draw_pooled(rule, NETWORK, [Client.of(law)] * 3, (1, 2), range(4), workers)
+        _, known = draw_pooled(rule, NETWORK, [IndependentClient.of(law)] * 3, (1, 2), range(4), workers)
     assert not known.any()

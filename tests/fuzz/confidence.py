@@ -16,8 +16,8 @@ from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert_check.confidence import verdict as checker
-from fedcert_check.confidence.draws import normals as checker_normals
 from fedcert_check.confidence.network import layers_of
+from fedcert_check.confidence.normals import normals as checker_normals
 from fedcert_check.layers import Network as StatedNetwork
 from fedcert_check.properties import Properties as StatedProperties
 from fuzz.balls import EXACT, balls, dot, precision, sharply

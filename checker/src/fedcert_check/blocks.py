@@ -81,16 +81,17 @@ class BlockGaussian:
     blocks: tuple[Block, ...]
 
     @classmethod
-    def read(cls, arrays: Mapping[str, Array], dimension: int) -> "BlockGaussian":
-        """The law of a message.
+    def read(cls, arrays: Mapping[str, Array], dimension: int, prefix: str = "law.") -> "BlockGaussian":
+        """The law of a message, or one that a file states itself.
 
         Args:
-            arrays: the message's tensors.
+            arrays: the tensors of the message or the file.
             dimension: n_w.
+            prefix: of the tensors' names.
         """
-        loc = shaped("law.loc", arrays.get("law.loc"), np.float64, dimension)
-        table = shaped("law.blocks", arrays.get("law.blocks"), np.float64, None, 4)
-        numbers = shaped("law.numbers", arrays.get("law.numbers"), np.float64, None)
+        loc = shaped(prefix + "loc", arrays.get(prefix + "loc"), np.float64, dimension)
+        table = shaped(prefix + "blocks", arrays.get(prefix + "blocks"), np.float64, None, 4)
+        numbers = shaped(prefix + "numbers", arrays.get(prefix + "numbers"), np.float64, None)
         require(len(table) <= MAX_BLOCKS, f"a law of {len(table)} blocks")
         whole = (table >= 0) & (table <= 2.0**40) & (table == np.floor(table))
         require(bool(whole.all()), "a type, a place or a length of a block is no whole number")
@@ -119,6 +120,17 @@ class BlockGaussian:
         """
         rows, columns = factor.shape
         return cls(loc, (Block(DENSE, 0, rows, columns, factor.reshape(-1)),))
+
+    @property
+    def table(self) -> Array:
+        """The types, places and lengths of the blocks, as a message states them."""
+        rows = [(own.code, own.start, own.first, own.second) for own in self.blocks]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    @property
+    def numbers(self) -> Array:
+        """The numbers of all blocks, one after the other."""
+        return np.concatenate([np.zeros(0), *(own.numbers for own in self.blocks)])
 
     @property
     def components(self) -> tuple["BlockGaussian", ...]:

@@ -13,13 +13,13 @@ from torch import Tensor
 from fedcert.confidence.boxes import judge_boxes
 from fedcert.confidence.cascade import PAIR_ELEMENTS, Asked, Verdicts, judge
 from fedcert.confidence.chain import chain_of, is_chain
+from fedcert.confidence.clients import client_of, draw_all
 from fedcert.confidence.deployed import Drawn, deploy
-from fedcert.confidence.draws import Client, draw_all, weights_of
 from fedcert.confidence.pooled import draw_pooled
 from fedcert.confidence.result import ConfidenceBound
+from fedcert.confidence.statement import digest_of
 from fedcert.errors import InvalidConfig, ShapeMismatch
 from fedcert.families.problem import Problem
-from fedcert.laws import Law, diagonal_components
 from fedcert.model.layers import Unrolled
 from fedcert.model.properties import Properties
 from fedcert.numerics.rounding import require_gradual_underflow
@@ -27,7 +27,7 @@ from fedcert.progress import Tracker, silent
 from fedcert.rules import Pooling
 from fedcert_check.clopper_pearson import clopper_pearson_lower, clopper_pearson_upper
 from fedcert_check.confidence.level import allowed
-from fedcert_check.confidence.seed import law_digest, philox_key, seed_of
+from fedcert_check.confidence.seed import philox_key, seed_of
 from fedcert_check.digest import digest
 
 MAX_DRAWS = 2**31 - 1
@@ -51,7 +51,8 @@ def bound(
     together with probability 1 − β. The seed is the digest of what is claimed (`seed_of`).
 
     Args:
-        problem: network, properties, laws and rule. The laws are diagonal Gaussians and mixtures of them.
+        problem: network, properties, laws and rule. The laws are Gaussians, of independent parameters, dense
+            or stated by blocks, and mixtures of diagonal ones.
         draws: N.
         beta: β in (0, 1), the decimal number that the float is printed as.
         messages: the digests of the messages that state the laws, in the order of the rule's weights; None
@@ -108,16 +109,6 @@ def seed_of_problem(problem: Problem, draws: int, beta: float, messages: Sequenc
     return seed_of(laws, header, arrays, problem.network.describe(), asked, draws, beta)
 
 
-def digest_of(law: Law) -> str:
-    """What stands for a law that no message states."""
-    parts = diagonal_components(law)
-    return law_digest(
-        [part.loc.cpu().numpy() for part in parts],
-        [part.scale.cpu().numpy() for part in parts],
-        weights_of(law),
-    )
-
-
 def properties_digest(properties: Properties) -> str:
     """The digest of the properties, as certificates have it."""
     regions = properties.regions
@@ -130,10 +121,10 @@ def _count(
 ) -> tuple[Int64[Tensor, "P"], Int64[Tensor, "P"]]:
     """How many draws are proven safe, and how many are broken, for each property."""
     rule, properties = problem.rule.to(device), problem.properties.to(device)
-    clients = [Client.of(law).to(device) for law in problem.laws]
+    clients = [client_of(law).to(device) for law in problem.laws]
     counts = torch.zeros(2, len(properties), dtype=torch.int64)
     elements = BATCH_ELEMENTS.get(device.type, OTHER_BATCH_ELEMENTS)
-    size = _batch(problem, elements)
+    size = _batch(problem, elements, max(client.normals for client in clients))
     starts = range(0, draws, size)
     with ThreadPoolExecutor(os.cpu_count()) as workers, torch.no_grad():
         for start in track(starts, "judging drawn networks", len(starts)):
@@ -156,10 +147,10 @@ def _judge(problem: Problem, drawn: Drawn, properties: Properties, elements: int
     return judge(chain_of(problem.network, drawn), Asked.of(properties), pairs)
 
 
-def _batch(problem: Problem, elements: int) -> int:
-    """How many networks are drawn at a time: their rows of coefficients and their parameters bound memory."""
+def _batch(problem: Problem, elements: int, normals: int) -> int:
+    """How many networks are drawn at a time: rows of coefficients, parameters and normals take memory."""
     widths = [math.prod(shape) for shape in problem.network.value_shapes]
     rows = problem.properties.d.numel() * max(widths)
     layers = zip(problem.network.layers, pairwise(widths), strict=True)
     matrices = sum(inputs * outputs for layer, (inputs, outputs) in layers if isinstance(layer, Unrolled))
-    return max(1, elements // max(rows, matrices))
+    return max(1, elements // max(rows, matrices, normals))

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.confidence.draws import Client
+from fedcert.confidence.clients import Client
 from fedcert.model.network import Network
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import gamma

@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from fedcert.confidence.clients import Client
 from fedcert.confidence.deployed import OUTWARD, TINY, Drawn, largest_radii
-from fedcert.confidence.draws import Client, draw_words, words_of_components
+from fedcert.confidence.draws import draw_words, words_of_components
 from fedcert.model.network import Network
 from fedcert.rules import Pooling
 
@@ -39,14 +40,14 @@ def draw_pooled(
     words = [_word(key, number, len(clients)) for number in numbers]
     ends = list(enumerate(zip(first, last, strict=True)))
     chosen = [next((i for i, (low, high) in ends if low <= word <= high), None) for word in words]
-    centre: Float64[Tensor, "B n_w"] = clients[0].loc[:1].repeat(len(numbers), 1)
+    radius = torch.stack([client.radius for client in clients]).amax(0)
+    centre: Float64[Tensor, "B n_w"] = radius.new_zeros(len(numbers), len(radius))
     known = torch.zeros(len(numbers), dtype=torch.bool)
     for i, client in enumerate(clients):
         mine = [row for row, own in enumerate(chosen) if own == i]
         if mine:
-            drawn = draw_words(key, [numbers[row] for row in mine], i, client.loc.shape[-1], workers)
+            drawn = draw_words(key, [numbers[row] for row in mine], i, client.normals, workers)
             centre[mine], known[mine] = client.thetas(drawn)
-    radius = torch.stack([client.radius for client in clients]).amax(0)
     return Drawn(centre, largest_radii(radius * OUTWARD + TINY, network)), known
 
 

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from fedcert.confidence.bounding import digest_of, properties_digest, seed_of_problem
-from fedcert.confidence.draws import weights_of
+from fedcert.confidence.bounding import properties_digest, seed_of_problem
 from fedcert.confidence.result import ConfidenceBound
+from fedcert.confidence.statement import digest_of, law_tensors
 from fedcert.errors import InvalidCertificate, ShapeMismatch
 from fedcert.families.problem import Problem
-from fedcert.laws import Law, diagonal_components
 from fedcert.rules.registry import describe_rule
 from fedcert.wire import tensorfile
 from fedcert.wire.message import NAME, Message
@@ -74,7 +72,7 @@ def save_confidence(
     if messages is None:
         claim["laws"] = [digest_of(law) for law in problem.laws]
         for i, law in enumerate(problem.laws):
-            tensors |= {f"law.{i}.{name}": tensor for name, tensor in _stated(law).items()}
+            tensors |= {f"law.{i}.{name}": tensor for name, tensor in law_tensors(law).items()}
     else:
         claim["messages"] = [{"client": message.client, "digest": message.digest} for message in messages]
     header = {"format": FORMAT, "version": VERSION, "claim": json.dumps(claim, sort_keys=True)}
@@ -91,13 +89,3 @@ def load_confidence(path: Path, messages: Path) -> ConfidenceBound:
     own = read(path, messages)
     found = {name: torch.tensor(getattr(own, name)) for name in ("lower", "upper", "proven", "broken")}
     return ConfidenceBound(own.rule.name, **found, draws=own.draws, beta=own.beta, seed=own.seed)
-
-
-def _stated(law: Law) -> dict[str, Tensor]:
-    """The tensors that state a law as a mixture."""
-    parts = diagonal_components(law)
-    return {
-        "loc": torch.stack([part.loc for part in parts]),
-        "scale": torch.stack([part.scale for part in parts]),
-        "weights": torch.tensor(weights_of(law), dtype=torch.float64),
-    }

@@ -1,18 +1,15 @@
 """The checker draws and judges again: it agrees with honest files and refuses all others."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.numpy
 from confidence_cases import exact_problem, image_problem, random_problem, residual_problem, saved, seeded
+from confidence_statements import statement_of
+from confidence_tampering import Change, counted, raised, rewrite
 from saved import make_federation, make_rules
 
 from fedcert.confidence import bound
-from fedcert.confidence.bounding import seed_of_problem
-from fedcert.confidence.draws import weights_of
 from fedcert.families.problem import Problem
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
@@ -22,31 +19,10 @@ from fedcert.wire.confidence_file import save_confidence
 from fedcert_check.confidence import check_confidence
 from fedcert_check.confidence.checking import recount
 from fedcert_check.confidence.cost import estimate
-from fedcert_check.confidence.files import Statement
-from fedcert_check.confidence.laws import Mixture
 from fedcert_check.cost import ProofLimits
-from fedcert_check.digest import digest
 from fedcert_check.errors import InvalidCertificate, TooCostly
-from fedcert_check.layers import Network
-from fedcert_check.properties import Properties
-from fedcert_check.rules import read_rule
 
-Change = Callable[[dict, dict[str, np.ndarray]], object]
 RULES = ["fedavg", "pog", "linear", "server-step", "median", "trimmed-mean", "mixture"]
-
-
-def rewrite(path: Path, change: Change, seal: bool = True) -> None:
-    """Change a file's claim and tensors, and seal it again as a prover that lies would."""
-    with safetensors.safe_open(path, framework="np") as file:
-        metadata = dict(file.metadata())
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    claim = json.loads(metadata["claim"])
-    change(claim, tensors)
-    metadata["claim"] = json.dumps(claim, sort_keys=True)
-    if seal:
-        header = {name: metadata[name] for name in ("format", "version", "claim")}
-        metadata["digest"] = digest(header, tensors)
-    safetensors.numpy.save_file(tensors, path, metadata)
 
 
 @pytest.fixture(scope="module")
@@ -114,22 +90,6 @@ def test_messages_are_found_by_their_digests(tmp_path: Path) -> None:
     assert [(own.name, own.digest) for own in clients] == [
         (message.client, message.digest) for message in federation.messages
     ]
-
-
-def raised(name: str, by: float) -> Change:
-    def change(claim: dict, tensors: dict[str, np.ndarray]) -> None:
-        tensors[name] = np.clip(tensors[name] + by, 0, 1)
-
-    return change
-
-
-def counted(name: str, by: int) -> Change:
-    def change(claim: dict, tensors: dict[str, np.ndarray]) -> None:
-        other = "broken" if name == "proven" else "proven"
-        tensors[name], tensors[other] = tensors[name] + by, np.maximum(tensors[other] - by, 0)
-        tensors[name] = np.minimum(tensors[name], claim["draws"] - tensors[other])
-
-    return change
 
 
 @pytest.mark.parametrize(
@@ -269,39 +229,6 @@ def test_a_subject_is_read_and_verified(tmp_path: Path) -> None:
     rewrite(path, larger)
     with pytest.raises(InvalidCertificate, match="does not contain the ball"):
         check_confidence(path)
-
-
-def statement_of(problem: Problem, draws: int, beta: float) -> Statement:
-    """A problem as a file would state it, claiming nothing."""
-    asked, count = problem.properties, len(problem.properties)
-    laws = tuple(
-        Mixture(
-            np.stack([part.loc.numpy() for part in law.components]),
-            np.stack([part.scale.numpy() for part in law.components]),
-            np.array(weights_of(law)),
-        )
-        for law in problem.laws
-    )
-    header, coefficients = problem.rule.describe()
-    network = Network.read(problem.network.describe())
-    tensors = {f"rule.{name}": tensor.numpy() for name, tensor in coefficients.items()}
-    nothing = np.zeros(count, dtype=np.int64)
-    return Statement(
-        read_rule(dict(header), tensors, network.dimension),
-        network,
-        None,
-        laws,
-        Properties(
-            asked.regions.lower.numpy(), asked.regions.upper.numpy(), asked.C.numpy(), asked.d.numpy()
-        ),
-        draws,
-        beta,
-        seed_of_problem(problem, draws, beta),
-        np.zeros(count),
-        np.ones(count),
-        nothing,
-        nothing,
-    )
 
 
 @pytest.mark.slow

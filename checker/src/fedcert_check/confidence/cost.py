@@ -7,7 +7,8 @@ from fedcert_check.cost import GIB, MIN_SECONDS_PER_PROCESS, MINUTE, Cost, Proof
 from fedcert_check.cost.rates import PROCESS_BYTES, PROPERTY_BYTES
 from fedcert_check.errors import TooCostly
 
-NORMAL_SECONDS = 60e-9  # drawing a parameter of one client, and aggregating it
+NORMAL_SECONDS = 30e-9  # drawing a normal of one client, or aggregating a parameter
+FACTOR_SECONDS = 1e-9  # one multiplication and addition of a matrix, read from memory, and a vector
 MULTIPLICATION_SECONDS = 0.5e-9  # one multiplication and addition within a product of matrices of floats
 STEP_SECONDS = 2e-3  # the rest of judging a draw, however small
 LIVE_ARRAYS = 8
@@ -24,10 +25,15 @@ def estimate(statement: Statement) -> Cost:
     total, inputs = sum(weights), widths[0]
     hidden = sum(m * sum(weights[: place + 1]) for place, m in enumerate(widths[1:-1]) if place > 0)
     products = count * (hidden + (2 * constraints + 8) * total)
-    drawing = statement.network.dimension * len(statement.laws) * NORMAL_SECONDS
+    drawing = sum(
+        (law.normals + law.dimension) * NORMAL_SECONDS + law.products * FACTOR_SECONDS
+        for law in statement.laws
+    )
     seconds = statement.draws * (drawing + products * MULTIPLICATION_SECONDS + STEP_SECONDS)
     rows = max(count * constraints * max(widths), max(widths) * max(inputs, *widths))
-    memory = 8 * LIVE_ARRAYS * (rows + statement.network.dimension * len(statement.laws))
+    drawn = sum(law.dimension + law.normals for law in statement.laws)
+    largest_law = max(law.nbytes for law in statement.laws)
+    memory = 8 * LIVE_ARRAYS * (rows + drawn) + largest_law
     return Cost(memory, seconds)
 
 

@@ -10,16 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedcert_check.confidence.laws import Mixture
+from fedcert_check.confidence.laws import DrawnLaw
+from fedcert_check.confidence.normals import SMALLEST_WORD, normals
 from fedcert_check.pooling import Pooling
 from fedcert_check.rules import LinearRule, Rule, TrimmedMean
 from fedcert_check.stated import StatedGaussian
 from fedcert_check.validation import Array
 
-NORMAL_ERROR = 2.0**-25  # of a standard normal, as it is computed from two words
-LARGEST_NORMAL = 8.0  # more than √(72 log 2), the largest that is used
-SMALLEST_WORD = 1 << 28  # of a radius: what lies farther out has a larger error, and is not used
-ROUNDING = 2.0**-50  # more than the roundings of μ + σ z, relatively
 UPWARD = 1 + 2.0**-20
 UNDERFLOW = 2.0**-1000
 UNIT = 2.0**-53
@@ -49,7 +46,7 @@ class Sampler(NamedTuple):
         key: of the generator.
     """
 
-    laws: Sequence[Mixture]
+    laws: Sequence[DrawnLaw]
     ends: Sequence[Sequence[tuple[int, int]]]
     rule: Rule
     key: tuple[int, int]
@@ -77,7 +74,7 @@ class Sampler(NamedTuple):
         shares = enumerate(self.ends[rule.clients])
         chosen = [i for i, (least, most) in shares if least <= word <= most]
         if not chosen:
-            return Drawn(self.laws[0].loc[0], False)
+            return Drawn(np.zeros(self.laws[0].dimension), False)
         return Drawn(*self._client(number, chosen[0]))
 
     def _words(self, number: int, stream: int, count: int) -> Array:
@@ -88,22 +85,17 @@ class Sampler(NamedTuple):
 
     def _client(self, number: int, client: int) -> tuple[Array, bool]:
         law = self.laws[client]
-        count = law.loc.shape[1]
-        half = (count + 1) // 2
+        half = (law.normals + 1) // 2
         words = self._words(number, client, 1 + 2 * half)
         choice = int(words[0])
         own = [k for k, (least, most) in enumerate(self.ends[client]) if least <= choice <= most]
         k = own[0] if own else 0
-        theta = law.loc[k] + law.scale[k] * normals(words[1 : 1 + half], words[1 + half :])[:count]
-        return theta, bool(own) and bool((words[1 : 1 + half] >= SMALLEST_WORD).all())
+        z = normals(words[1 : 1 + half], words[1 + half :])[: law.normals]
+        return law.draw(k, z), bool(own) and bool((words[1 : 1 + half] >= SMALLEST_WORD).all())
 
     def radius(self) -> Array:
         """A bound of |θ_g − centre|, for each parameter and whatever the draw."""
-        sizes = [(abs(law.loc) + LARGEST_NORMAL * law.scale).max(0) for law in self.laws]
-        radii = [
-            NORMAL_ERROR * law.scale.max(0) + ROUNDING * size + UNDERFLOW
-            for law, size in zip(self.laws, sizes, strict=True)
-        ]
+        sizes, radii = [law.size for law in self.laws], [law.radius for law in self.laws]
         relative = 4 * (len(self.laws) + 4) * UNIT
         match self.rule:
             case LinearRule():
@@ -114,21 +106,7 @@ class Sampler(NamedTuple):
             case _:  # each order statistic moves by no more than the client that moves most, as a draw does
                 spread, size = np.max(radii, axis=0), np.max(sizes, axis=0)
         bound: Array = (spread + relative * size) * UPWARD + UNDERFLOW
-        return np.broadcast_to(bound, self.laws[0].loc.shape[1:])
-
-
-def normals(first: Array, second: Array) -> Array:
-    """Standard normals, two for each pair of words: first all cosines, then all sines.
-
-    Args:
-        first: words k of the distance, for u in [k, k + 1) / 2^64; 0 is taken for 1.
-        second: words of the angle.
-    """
-    u = np.maximum(first, 1).astype(np.float64) / 2.0**64
-    turn = second.astype(np.float64) / 2.0**64
-    distance = np.sqrt(np.log(u) * -2.0)
-    angle = turn * (2 * np.pi)
-    return np.concatenate((np.cos(angle) * distance, np.sin(angle) * distance))
+        return np.broadcast_to(bound, (self.laws[0].dimension,))
 
 
 def _aggregate(rule: LinearRule | TrimmedMean, thetas: Sequence[Array]) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedcert_check.confidence.laws import Mixture
+from fedcert_check.confidence.laws import DrawnLaw, drawn, read_law
 from fedcert_check.confidence.seed import seed_of
 from fedcert_check.container import MAX_CLAIM_CHARACTERS, peek, read_arrays
 from fedcert_check.digest import digest
@@ -26,6 +26,7 @@ FORMAT = "fedcert-confidence"
 VERSION = "1"
 FIELDS = {"rule", "network", "properties", "draws", "beta", "subject"}
 LAW = "law."
+BLOCK_LAW, MIXTURE_LAW = ("loc", "blocks", "numbers"), ("loc", "scale", "weights")
 BOUNDS = ("lower", "upper", "proven", "broken")
 
 
@@ -53,7 +54,7 @@ class Statement:
     rule: Rule
     network: Network
     clients: tuple[Client, ...] | None
-    laws: tuple[Mixture, ...]
+    laws: tuple[DrawnLaw, ...]
     properties: Properties
     draws: int
     beta: float
@@ -120,10 +121,10 @@ def _parse(claim: dict[str, Any], arrays: Arrays, messages: Path, budget: Readin
     skipped: tuple[str, ...] = ()
     if stated == "messages":
         clients, skipped = read_clients(claim["messages"], messages, rule.clients, network.dimension, budget)
-        laws = tuple(Mixture.of(client.law) for client in clients)
+        laws = tuple(drawn(client.law) for client in clients)
         digests = [entry["digest"] for entry in claim["messages"]]
     else:
-        laws = tuple(Mixture.read(arrays, i, network.dimension) for i in range(rule.clients))
+        laws = tuple(read_law(arrays, i, network.dimension) for i in range(rule.clients))
         digests = [law.digest for law in laws]
         require(claim["laws"] == digests, "the laws are not those that were drawn from")
     require_name(rule, [law.stated for law in laws])
@@ -150,7 +151,7 @@ def _parse(claim: dict[str, Any], arrays: Arrays, messages: Path, budget: Readin
 def _contents(claim: dict[str, Any], arrays: Arrays, stated: int) -> None:
     """Raise unless all tensors have a place and the properties are those that are named by digest."""
     asked = {name: arrays[f"properties.{name}"] for name in ("lower", "upper", "C", "d")}
-    laws = {f"{LAW}{i}.{name}" for i in range(stated) for name in ("loc", "scale", "weights")}
+    laws = {f"{LAW}{i}.{name}" for i in range(stated) for name in _law_names(arrays, i)}
     subject = {PREFIX + name for name in TENSORS}
     known = {
         *BOUNDS,
@@ -163,6 +164,11 @@ def _contents(claim: dict[str, Any], arrays: Arrays, stated: int) -> None:
     stray = [name for name in arrays if name not in known]
     require(not stray, f"tensors {quoted(stray)} have no place in a confidence bound")
     require(claim["properties"] == digest({}, asked), "the properties are not those that were judged")
+
+
+def _law_names(arrays: Arrays, client: int) -> tuple[str, ...]:
+    """The tensors that state the law of a client: by blocks, or as a mixture."""
+    return BLOCK_LAW if f"{LAW}{client}.blocks" in arrays else MIXTURE_LAW
 
 
 def _bounds(arrays: Arrays, count: int, draws: int) -> tuple[Array, Array, Array, Array]:

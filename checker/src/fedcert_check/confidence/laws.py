@@ -1,15 +1,20 @@
-"""The laws that networks are drawn from: diagonal Gaussians, and mixtures of them with exact weights."""
+"""The laws that networks are drawn from: Gaussians, and mixtures of diagonal ones with exact weights."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fedcert_check.blocks import BlockGaussian
+from fedcert_check.confidence.dependent import Dependent
+from fedcert_check.confidence.normals import LARGEST_NORMAL, NORMAL_ERROR
 from fedcert_check.confidence.seed import law_digest
 from fedcert_check.laws import GaussianMixture, Law, diagonal, is_exact
 from fedcert_check.validation import Array, require
 
 WORDS = 2**64
+ROUNDING = 2.0**-50  # more than the roundings of μ + σ z, relatively
+UNDERFLOW = 2.0**-1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +44,6 @@ class Mixture:
         own = diagonal(law)
         return cls(own.loc[None], own.scale[None], own.weights)
 
-    @classmethod
-    def read(cls, arrays: Mapping[str, Array], client: int, dimension: int) -> "Mixture":
-        """A law that the file itself states.
-
-        Args:
-            arrays: the file's tensors.
-            client: its place among the clients.
-            dimension: n_w.
-        """
-        return cls.of(GaussianMixture.read(arrays, dimension, f"law.{client}."))
-
     @property
     def stated(self) -> GaussianMixture:
         """The law as a message would state it."""
@@ -65,9 +59,73 @@ class Mixture:
         """The size of the arrays."""
         return self.loc.nbytes + self.scale.nbytes + self.weights.nbytes
 
+    @property
+    def dimension(self) -> int:
+        """n_w."""
+        return self.loc.shape[1]
+
+    @property
+    def normals(self) -> int:
+        """One a parameter."""
+        return self.dimension
+
+    @property
+    def products(self) -> int:
+        """One a parameter."""
+        return self.dimension
+
+    @property
+    def size(self) -> Array:
+        """A bound of the absolute value of each parameter, whatever the draw."""
+        largest: Array = (abs(self.loc) + LARGEST_NORMAL * self.scale).max(0)
+        return largest
+
+    @property
+    def radius(self) -> Array:
+        """What the normals are off by, and the roundings of μ + σ∘z."""
+        off: Array = NORMAL_ERROR * self.scale.max(0) + ROUNDING * self.size + UNDERFLOW
+        return off
+
+    def draw(self, component: int, z: Array) -> Array:
+        """The parameters μ + σ∘z of one component.
+
+        Args:
+            component: which.
+            z: standard normals.
+        """
+        theta: Array = self.loc[component] + self.scale[component] * z
+        return theta
+
     def ends(self) -> list[tuple[int, int]]:
         """The least and the greatest word k of each component: all of [k, k + 1) / 2^64 chooses it."""
         return ends(self.weights)
+
+
+DrawnLaw = Mixture | Dependent
+"""A client's law, ready to be drawn from."""
+
+
+def drawn(law: Law) -> DrawnLaw:
+    """What a message states, ready to be drawn from.
+
+    Args:
+        law: of the message.
+    """
+    return Dependent(law) if isinstance(law, BlockGaussian) else Mixture.of(law)
+
+
+def read_law(arrays: Mapping[str, Array], client: int, dimension: int) -> DrawnLaw:
+    """A law that the file itself states: by blocks, or as a mixture.
+
+    Args:
+        arrays: the file's tensors.
+        client: its place among the clients.
+        dimension: n_w.
+    """
+    prefix = f"law.{client}."
+    if prefix + "blocks" in arrays:
+        return drawn(BlockGaussian.read(arrays, dimension, prefix))
+    return drawn(GaussianMixture.read(arrays, dimension, prefix))
 
 
 def ends(weights: Array) -> list[tuple[int, int]]:

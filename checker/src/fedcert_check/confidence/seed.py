@@ -67,6 +67,18 @@ def law_digest(
     return digest({"law": "gaussian-mixture"}, tensors)
 
 
+def block_law_digest(loc: ArrayLike, blocks: ArrayLike, numbers: ArrayLike) -> str:
+    """The same of a Gaussian that is a sum of blocks.
+
+    Args:
+        loc: the mean.
+        blocks: the table of types, places and lengths.
+        numbers: of all blocks.
+    """
+    tensors = {"loc": loc, "blocks": blocks, "numbers": numbers}
+    return digest({"law": "block-gaussian"}, {name: np.asarray(own) for name, own in tensors.items()})
+
+
 def philox_key(seed: str) -> tuple[int, int]:
     """The two 64-bit words of the generator's key: the first 16 bytes of the seed, little-endian.
 
