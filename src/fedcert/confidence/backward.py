@@ -149,15 +149,17 @@ def constraint_bound(
     return value, error, bound.coefficients
 
 
-def tightened_bounds(chain: Chain, x: Region) -> list[Region]:
+def tightened_bounds(chain: Chain, x: Region, known: Sequence[Region] = ()) -> list[Region]:
     """Bounds of the inputs of every layer, those of rectifiers tightened by backward bounds.
 
     Args:
         chain: the layers.
         x: bounds of the network's inputs, one property for each network: (B, 1, p).
+        known: what was found for the first layers, x included.
     """
-    bounds = [x]
-    for place, layer in enumerate(chain[:-1]):
+    bounds = list(known) or [x]
+    for place in range(len(bounds) - 1, len(chain) - 1):
+        layer = chain[place]
         h = through_relu(bounds[-1]) if layer is None else through_affine(layer, bounds[-1])
         if layer is not None and place > 0 and chain[place + 1] is None:
             h = _intersection(h, _neurons(chain[: place + 1], bounds))

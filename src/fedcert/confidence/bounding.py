@@ -17,6 +17,7 @@ from fedcert.confidence.clients import client_of, draw_all
 from fedcert.confidence.deployed import Drawn, deploy
 from fedcert.confidence.pooled import draw_pooled
 from fedcert.confidence.result import ConfidenceBound
+from fedcert.confidence.shared import SharedBounds
 from fedcert.confidence.statement import digest_of
 from fedcert.errors import InvalidConfig, ShapeMismatch
 from fedcert.families.problem import Problem
@@ -125,7 +126,7 @@ def _count(
     counts = torch.zeros(2, len(properties), dtype=torch.int64)
     elements = BATCH_ELEMENTS.get(device.type, OTHER_BATCH_ELEMENTS)
     size = _batch(problem, elements, max(client.normals for client in clients))
-    starts = range(0, draws, size)
+    starts, shared = range(0, draws, size), SharedBounds()
     with ThreadPoolExecutor(os.cpu_count()) as workers, torch.no_grad():
         for start in track(starts, "judging drawn networks", len(starts)):
             numbers = range(start, min(start + size, draws))
@@ -134,17 +135,19 @@ def _count(
             else:
                 thetas, known = draw_all(clients, key, numbers, workers)
                 drawn = deploy(rule, problem.network, clients, thetas)
-            found = _judge(problem, drawn, properties, elements)
+            found = _judge(problem, drawn, properties, elements, shared)
             for row, verdict in zip(counts, found, strict=True):
                 row += verdict.cpu()[known].sum(0)
     return counts[0], counts[1]
 
 
-def _judge(problem: Problem, drawn: Drawn, properties: Properties, elements: int) -> Verdicts:
+def _judge(
+    problem: Problem, drawn: Drawn, properties: Properties, elements: int, shared: SharedBounds
+) -> Verdicts:
     if not is_chain(problem.network):
         return judge_boxes(problem.network, drawn, properties)
     pairs = max(PAIR_ELEMENTS, elements // 4)
-    return judge(chain_of(problem.network, drawn), Asked.of(properties), pairs)
+    return judge(chain_of(problem.network, drawn), Asked.of(properties), pairs, shared)
 
 
 def _batch(problem: Problem, elements: int, normals: int) -> int:

@@ -17,10 +17,10 @@ from fedcert.confidence.backward import (
     at_input,
     constraint_bound,
     through_affine_backward,
-    tightened_bounds,
 )
 from fedcert.confidence.chain import Chain, rounding_of, select
 from fedcert.confidence.forward import Region, input_bounds, least_outputs
+from fedcert.confidence.shared import SharedBounds
 from fedcert.model.properties import Properties
 
 PAIR_ELEMENTS = 2**22
@@ -74,14 +74,19 @@ class Verdicts(NamedTuple):
     broken: Bool[Tensor, "B P"]
 
 
-def judge(chain: Chain, asked: Asked, pair_elements: int = PAIR_ELEMENTS) -> Verdicts:
+def judge(
+    chain: Chain, asked: Asked, pair_elements: int = PAIR_ELEMENTS, shared: SharedBounds | None = None
+) -> Verdicts:
     """The verdicts on B networks and P properties.
 
     Args:
         chain: the layers of the networks.
         asked: the properties, the same for all networks.
         pair_elements: numbers to hold at a time in the last step.
+        shared: bounds of the networks judged before, for the same properties.
     """
+    shared = shared or SharedBounds()
+    shared.meet(chain)
     bounds = input_bounds(chain[:-1], asked.region)
     proven = _by_last_layer(chain, bounds, asked)
     broken = torch.zeros_like(proven)
@@ -96,7 +101,7 @@ def judge(chain: Chain, asked: Asked, pair_elements: int = PAIR_ELEMENTS) -> Ver
     for part in torch.arange(len(networks)).split(max(1, pair_elements // held)):
         own, mine = networks[part], properties[part]
         pairs, each = select(chain, own), asked.each(mine)
-        found = _carried_back(pairs, tightened_bounds(pairs, each.region), each)
+        found = _carried_back(pairs, shared.tightened(pairs, mine, each.region), each)
         proven[own, mine], broken[own, mine] = found.proven[:, 0], found.broken[:, 0]
     return Verdicts(proven, broken)
 

@@ -16,6 +16,7 @@ from fedcert_check.confidence.laws import ends
 from fedcert_check.confidence.level import allowed
 from fedcert_check.confidence.network import layers_of
 from fedcert_check.confidence.seed import philox_key
+from fedcert_check.confidence.shared import SharedBounds
 from fedcert_check.confidence.verdict import judge
 from fedcert_check.cost import DEFAULT_LIMITS, ProofLimits
 from fedcert_check.errors import InvalidCertificate, TooCostly
@@ -139,13 +140,13 @@ def count(statement: Statement, numbers: Sequence[int]) -> Array:
             chosen.append(ends(statement.rule.weights[:, 0]))
         sampler = Sampler(statement.laws, chosen, statement.rule, philox_key(statement.seed))
         radius = sampler.radius()
+        shared = SharedBounds()
         counts = np.zeros((2, len(statement.properties)), dtype=np.int64)
         for number in numbers:
             drawn = sampler.draw(number)
             if drawn.known:
-                counts += np.stack(
-                    judge(layers_of(statement.network, drawn.centre, radius), statement.properties)
-                )
+                layers = layers_of(statement.network, drawn.centre, radius)
+                counts += np.stack(judge(layers, statement.properties, shared))
     return counts
 
 

@@ -12,6 +12,7 @@ FACTOR_SECONDS = 1e-9  # one multiplication and addition of a matrix, read from 
 MULTIPLICATION_SECONDS = 0.5e-9  # one multiplication and addition within a product of matrices of floats
 STEP_SECONDS = 2e-3  # the rest of judging a draw, however small
 LIVE_ARRAYS = 8
+KEPT_ARRAYS = 8  # centres and radii, before and after a ReLU, of intervals and of tightened bounds
 
 
 def estimate(statement: Statement) -> Cost:
@@ -33,7 +34,8 @@ def estimate(statement: Statement) -> Cost:
     rows = max(count * constraints * max(widths), max(widths) * max(inputs, *widths))
     drawn = sum(law.dimension + law.normals for law in statement.laws)
     largest_law = max(law.nbytes for law in statement.laws)
-    memory = 8 * LIVE_ARRAYS * (rows + drawn) + largest_law
+    kept = KEPT_ARRAYS * count * sum(widths)
+    memory = 8 * (LIVE_ARRAYS * (rows + drawn) + kept) + largest_law
     return Cost(memory, seconds)
 
 

@@ -119,15 +119,17 @@ def carry_back(layers: Layers, inputs: Sequence[Range], C: Array, d: Array) -> t
     return value, error, rows.a
 
 
-def tightened(layers: Layers, x: Range) -> list[Range]:
+def tightened(layers: Layers, x: Range, known: Sequence[Range] = ()) -> list[Range]:
     """Bounds of the inputs of each layer; those of ReLUs from both intervals and lines.
 
     Args:
         layers: from the input on.
         x: bounds of the input.
+        known: what was found for the first layers, x included.
     """
-    inputs = [x]
-    for place, layer in enumerate(layers[:-1]):
+    inputs = list(known) or [x]
+    for place in range(len(inputs) - 1, len(layers) - 1):
+        layer = layers[place]
         h = relu_range(inputs[-1]) if layer is None else affine_range(layer, inputs[-1])
         if layer is not None and place > 0 and layers[place + 1] is None:
             other = _neurons(layers[: place + 1], inputs, layer)

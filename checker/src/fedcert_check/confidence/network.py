@@ -137,14 +137,15 @@ def relu_range(y: Range) -> Range:
     return between(np.maximum(y.low, 0.0), np.maximum(y.high, 0.0))
 
 
-def ranges(layers: Layers, x: Range) -> list[Range]:
+def ranges(layers: Layers, x: Range, known: Sequence[Range] = ()) -> list[Range]:
     """Bounds of the inputs of every layer, and of the outputs of the last.
 
     Args:
         layers: from the input on.
         x: bounds of the input.
+        known: what was found for the first layers, x included.
     """
-    found = [x]
-    for layer in layers:
+    found = list(known) or [x]
+    for layer in layers[len(found) - 1 :]:
         found.append(relu_range(found[-1]) if layer is None else affine_range(layer, found[-1]))
     return found

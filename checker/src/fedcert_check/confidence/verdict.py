@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedcert_check.confidence.linear import Rows, affine_rows, carry_back, least, tightened
+from fedcert_check.confidence.linear import Rows, affine_rows, carry_back, least
 from fedcert_check.confidence.network import UPWARD, Layers, Range, between, ranges, relative_error, times
+from fedcert_check.confidence.shared import SharedBounds
 from fedcert_check.properties import Properties
 from fedcert_check.validation import Array
 
@@ -25,24 +26,27 @@ class Verdict(NamedTuple):
     broken: Array
 
 
-def judge(layers: Layers, properties: Properties) -> Verdict:
+def judge(layers: Layers, properties: Properties, shared: SharedBounds | None = None) -> Verdict:
     """Prove or break every property.
 
     Args:
         layers: of one network.
         properties: what is safe.
+        shared: bounds of the networks judged before, for the same properties.
     """
+    shared = shared or SharedBounds()
     with np.errstate(all="ignore"):
-        inputs = ranges(layers[:-1], between(properties.lower, properties.upper))
+        shared.meet(layers)
+        inputs = shared.intervals(between(properties.lower, properties.upper))
         proven = _last_layer(layers, inputs[-1], properties)
         broken = np.zeros_like(proven)
         rest = np.flatnonzero(~proven)
         if len(rest):
             some = _lines(layers, [own.take(rest) for own in inputs], subset(properties, rest))
             proven[rest], broken[rest] = some
-        for p in np.flatnonzero(~(proven | broken)):
+        for p in np.flatnonzero(~(proven | broken)).tolist():
             one = subset(properties, np.array([p]))
-            found = _lines(layers, tightened(layers, between(one.lower, one.upper)), one)
+            found = _lines(layers, shared.tightened(p, between(one.lower, one.upper)), one)
             proven[p], broken[p] = found.proven[0], found.broken[0]
     return Verdict(proven, broken)
 
