@@ -2,10 +2,12 @@ import json
 
 import pytest
 import torch
+from torch import nn
 
 from fedcert.errors import ShapeMismatch, UnsupportedLayer
+from fedcert.model.from_torch import from_torch
 from fedcert.model.layers import Linear, ReLU
-from fedcert.model.network import Network, mlp
+from fedcert.model.network import Network, cnn, mlp
 from fedcert.randomness import stream
 
 
@@ -92,3 +94,38 @@ def test_initialisation_is_torchs_range_and_seeded() -> None:
         for parameter in parameters:
             assert parameter.abs().max() <= inputs**-0.5
         assert parameters[0].abs().max() > 0.9 * inputs**-0.5
+
+
+def test_a_cnn_is_the_one_that_torch_computes() -> None:
+    module = nn.Sequential(
+        *(nn.Conv2d(2, 3, 4, 2, 1), nn.ReLU(), nn.Conv2d(3, 5, 4, 2, 1), nn.ReLU(), nn.Flatten()),
+        *(nn.Linear(5 * 2 * 3, 7), nn.ReLU(), nn.Linear(7, 4)),
+    )
+    network = cnn((2, 8, 12), (3, 5), 7, 4)
+    assert network == from_torch(module, shape=(2, 8, 12))
+    theta = network.initialise(stream(0, "initialisation")).requires_grad_()
+    x = torch.rand(6, 2, 8, 12, generator=stream(0, "x"))
+    nn.utils.vector_to_parameters(theta.detach(), module.parameters())
+    torch.testing.assert_close(network(theta, x.flatten(1)), module(x))
+    network(theta, x.flatten(1)).square().sum().backward()
+    module(x).square().sum().backward()
+    torch.testing.assert_close(theta.grad, torch.cat([own.grad.flatten() for own in module.parameters()]))
+
+
+def test_a_cnn_starts_in_torchs_range() -> None:
+    first, _, second, *_ = cnn((2, 8, 8), (30, 20), 4).unflatten(
+        cnn((2, 8, 8), (30, 20), 4).initialise(stream(0, "initialisation"))
+    )
+    for (weight, bias), inputs in ((first, 2 * 16), (second, 30 * 16)):
+        assert 0.9 * inputs**-0.5 < weight.abs().max() <= inputs**-0.5
+        assert bias.abs().max() <= inputs**-0.5
+
+
+@pytest.mark.parametrize(
+    ("channels", "widths"), [((), (3,)), ((2, 0), (3,)), ((2,), ()), ((2, 2, 2, 2), (3,))]
+)
+def test_a_cnn_without_layers_or_with_too_many_raises(
+    channels: tuple[int, ...], widths: tuple[int, ...]
+) -> None:
+    with pytest.raises(ShapeMismatch):
+        cnn((1, 8, 8), channels, *widths)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.model.layers import Branched, Layer, Linear, ReLU
+from fedcert.model.layers import Branched, Conv2d, Layer, Linear, ReLU
 from fedcert.model.layers.chain import by_layer, chain_inputs, chain_shapes
 from fedcert.model.layers.registry import read_layer, require_registered
 
@@ -133,3 +133,27 @@ def mlp(*widths: int) -> Network:
     for inputs, outputs in pairwise(widths):
         layers += [Linear(inputs, outputs), ReLU()]
     return Network(tuple(layers[:-1]))
+
+
+def cnn(image: tuple[int, int, int], channels: Sequence[int], *widths: int) -> Network:
+    """A convolutional ReLU network: convolutions that halve the image, then fully connected layers.
+
+    Every kernel has the size 4, the stride 2 and the padding 1.
+
+    Args:
+        image: channels, height and width of an input.
+        channels: of each convolution.
+        widths: of the fully connected layers, output included.
+
+    Examples:
+        >>> cnn((1, 28, 28), (8, 16), 32, 10).parameters
+        27650
+    """
+    if not channels or min(channels) < 1 or not widths or min(widths) < 1:
+        raise ShapeMismatch(f"a CNN needs convolutions and an output layer, not {channels} and {widths}")
+    layers: list[Layer] = []
+    for filters in channels:
+        convolution = Conv2d(image, filters, (4, 4), (2, 2), (1, 1))
+        layers += [convolution, ReLU()]
+        image = (filters, *convolution.windows.positions)
+    return Network((*layers, *mlp(math.prod(image), *widths).layers))
