@@ -17,8 +17,8 @@ SPEC.loader.exec_module(import_graph)
 
 ORDER = [
     "fedcert_check", "errors", "frozen", "progress", "randomness", "numerics", "model", "laws", "rules",
-    "verify", "witness", "certificate", "search", "families", "confidence", "wire", "data", "training",
-    "federation", "adapters", "api", "app", "flower",
+    "verify", "witness", "certificate", "search", "families", "confidence", "wire", "data",
+    "federation", "adapters", "training", "api", "app", "flower",
 ]  # fmt: skip
 MODULES = import_graph.modules()
 LONGEST_MODULE = 300  # lines

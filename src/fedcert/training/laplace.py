@@ -5,7 +5,7 @@ from math import inf
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -33,6 +33,7 @@ class Laplace:
         kl_coefficient: β; None for 1/n.
         prior_scale: s; where None, 1 in training, and then what maximises the marginal likelihood for each
             client (`evidence.py`).
+        prior_precision: δ of the law, if it is to be another one than in training, where s is 1 then.
     """
 
     epochs: int = 5
@@ -40,6 +41,7 @@ class Laplace:
     learning_rate: float = 1e-3
     kl_coefficient: float | None = 1e-4
     prior_scale: float | None = None
+    prior_precision: float | None = None
 
     __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid"}  # misspelt settings raise
 
@@ -48,9 +50,15 @@ class Laplace:
             raise InvalidConfig("epochs must be ≥ 0 and a batch must hold at least one example")
         if not 0 < self.learning_rate < inf:
             raise InvalidConfig("the learning rate must be a finite number > 0")
-        for name, value in (("KL coefficient", self.kl_coefficient), ("prior scale", self.prior_scale)):
+        for name in ("kl_coefficient", "prior_scale", "prior_precision"):
+            value = getattr(self, name)
             if value is not None and not 1e-12 <= value <= 1e12:
-                raise InvalidConfig(f"the {name} must be a number in [1e-12, 1e12]")
+                words = name.replace("_", " ").replace("kl", "KL")
+                raise InvalidConfig(f"the {words} must be a number in [1e-12, 1e12]")
+        if self.prior_scale is not None and self.prior_precision is not None:
+            raise InvalidConfig(
+                "give the prior scale, for training and law, or the prior precision, not both"
+            )
 
     def __call__(
         self,
@@ -71,27 +79,42 @@ class Laplace:
             generator: the source of randomness.
             track: shows progress.
         """
-        if len(x) == 0:
-            raise DataError("a client without examples cannot train")
-        beta = 1 / len(x) if self.kl_coefficient is None else self.kl_coefficient
-        mode = self._mode(network, (x, label), initial, beta, generator, track).double()
-        curvature = diagonal_fisher(network, mode, x.double()) / beta
-        scale = self.prior_scale
-        precision = best_precision(mode, curvature) if scale is None else scale**-2
-        return DiagonalGaussian(mode, (curvature + precision).rsqrt())
+        mode = self.mode(network, x, label, initial, generator, track)
+        curvature = diagonal_fisher(network, mode, x.double()) / self.temper(len(x))
+        return DiagonalGaussian(mode, (curvature + self.precision(mode, curvature)).rsqrt())
 
-    def _mode(
+    def temper(self, count: int) -> float:
+        """β.
+
+        Args:
+            count: n, the number of examples.
+        """
+        return 1 / count if self.kl_coefficient is None else self.kl_coefficient
+
+    def precision(self, theta: Float64[Tensor, "n"], curvature: Float64[Tensor, "n"]) -> float:
+        """δ: as it was given, or what maximises the marginal likelihood.
+
+        Args:
+            theta: the parameters that the law is about, at the mode.
+            curvature: the eigenvalues of the curvature of their negative log-likelihood.
+        """
+        if self.prior_precision is not None:
+            return self.prior_precision
+        return best_precision(theta, curvature) if self.prior_scale is None else self.prior_scale**-2
+
+    def mode(
         self,
         network: Network,
-        examples: tuple[Tensor, Tensor],
+        x: Float[Tensor, "n p"],
+        label: Int[Tensor, "n"],
         initial: Float[Tensor, "n_w"],
-        beta: float,
         generator: torch.Generator,
-        track: Tracker,
-    ) -> Float[Tensor, "n_w"]:
-        """θ*, by Adam."""
-        x, label = examples
-        decay = beta / (self.prior_scale or 1.0) ** 2
+        track: Tracker = silent,
+    ) -> Float64[Tensor, "n_w"]:
+        """θ*, by Adam; the arguments are those of a trainer."""
+        if len(x) == 0:
+            raise DataError("a client without examples cannot train")
+        decay = self.temper(len(x)) / (self.prior_scale or 1.0) ** 2
         theta = initial.detach().clone().requires_grad_()
         optimiser = torch.optim.Adam([theta], lr=self.learning_rate)
         for _ in track(range(self.epochs), "training", self.epochs):
@@ -101,4 +124,4 @@ class Laplace:
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
-        return theta.detach()
+        return theta.detach().double()
