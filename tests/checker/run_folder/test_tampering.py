@@ -74,6 +74,7 @@ EDITS = {
     "config.epsilon": [0.001, 0.01, 0.1],
     "config.radius": [],
     "config.hidden": [3],
+    "config.network": "mlp:3",
     "config.margin": 0.1,
     "config.softmax_margins": [],
     "config.rule": "pog",

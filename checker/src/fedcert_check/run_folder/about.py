@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fedcert_check.architecture import dense_widths, network_name
 from fedcert_check.pooling import Pooling
 from fedcert_check.rules import LinearRule, Rule
 from fedcert_check.run_folder.evidence import Evidence, Source
@@ -139,9 +140,12 @@ def _missing(config: dict[str, Any], field: str, used: list[float | None]) -> It
 
 
 def _compare_network(config: dict[str, Any], name: str, source: Source) -> Iterator[Finding]:
-    hidden = list(source.network.widths[1:-1])
+    hidden, named = dense_widths(source.network), network_name(source.network)
     if config.get("hidden") != hidden:
         yield Finding(RESULT, "config.hidden", f"{quoted(config.get('hidden'))}, but {hidden}", name)
+    stated = config.get("network")  # a user's own network has no name
+    if stated not in (None, named):
+        yield Finding(RESULT, "config.network", f"{quoted(stated)}, but {named or 'another one'}", name)
 
 
 def _same(one: Rule, other: Rule) -> bool:
