@@ -19,7 +19,7 @@ test: lint types pytest
 
 # The readers against the libraries themselves: a library that is missing is a failure here.
 test-integrations: .venv/integrations
-	FEDCERT_INTEGRATIONS=1 $(BIN)/pytest -q -n 2 tests/adapters tests/examples/integrations
+	FEDCERT_INTEGRATIONS=1 $(BIN)/pytest -q -n 2 tests/adapters tests/examples/integrations tests/training/test_structured_laplace.py tests/app/test_structured_run.py
 	$(MAKE) test-flower
 
 # Flower, in an environment of its own with the ray that flwr pins; processes on 127.0.0.1, one test after the other.

@@ -12,8 +12,8 @@ from small_runs import SMALL_RUN, as_toml
 from terminal import exit_code
 
 from fedcert.app.cli import main
-from fedcert.app.config import PRESETS
 from fedcert.app.output import write_summary
+from fedcert.app.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 

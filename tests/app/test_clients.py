@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedcert.app.clients import choose_examples, form, scaled, train_clients, untrained
+from fedcert.app.clients import choose_examples, form, scaled, train_client, train_clients, untrained
 from fedcert.app.config import RunConfig
 from fedcert.app.journal import Format, find_or_make
 from fedcert.app.parts import Posterior, save_posterior
 from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.model.network import cnn
 
 CONFIG = RunConfig(train_examples=300, test_examples=50, clients=3, hidden=(4,), training={"epochs": 1})
 
@@ -90,3 +91,17 @@ def test_a_scale_replaces_the_deviations_of_every_member() -> None:
 def test_a_scale_replaces_every_deviation() -> None:
     law = DiagonalGaussian(torch.zeros(2, dtype=torch.float64), torch.tensor([1.0, 2.0], dtype=torch.float64))
     assert scaled(law, 0.5).scale.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("posterior", ["bbb", "laplace", "ensemble"])
+def test_clients_train_convolutions(posterior: str) -> None:
+    config = RunConfig(
+        train_examples=60, test_examples=10, network="cnn:2/3", posterior=posterior, members=2,
+        training={"epochs": 1}, laplace={"epochs": 1},
+    )  # fmt: skip
+    federation = form(config, choose_examples(config))
+    assert federation.network == cnn((1, 8, 8), (2,), 3, 10)
+    law = train_client(config, federation, 0).law
+    assert law.dimension == federation.network.parameters
+    assert not torch.equal(law.loc, federation.initial.double())
+    assert [type(own) for own in untrained(config, federation)] == [type(law)] * 3

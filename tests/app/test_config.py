@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from damage import damaged
 
-from fedcert.app.config import PRESETS, RunConfig, load_config
+from fedcert.app.config import RunConfig, load_config
+from fedcert.app.presets import PRESETS
 from fedcert.errors import InvalidConfig
 
 
@@ -181,7 +182,10 @@ BAD_VALUES: dict[str, list[Any]] = {
     "test_examples": [0],
     "clients": [0, -1, 2.5, "three", 2**53 + 1],
     "concentration": [0, -1.0, float("nan"), float("inf")],
+    "network": ["rnn:8", "", "mlp:0", "cnn:8,x", 3],
     "hidden": ["0", "-3", "8,x", [8, 0], [1.5]],
+    "structure": ["full", "", None, 3],
+    "prior_precision": [0, -1, float("nan"), float("inf"), "wide"],
     "scale": [1e-46, 1e31, 0, -1e-5, "-1", float("nan"), "nan", float("inf"), "large", None, [1.0], 10**400],
     "rule": ["mode", "FedAvg", ""],
     "weights": ["random", [1e31, 1.0], [1.0, -1e31], [1e-31, 1.0], [float("nan")]],
@@ -221,7 +225,14 @@ BAD_VALUES: dict[str, list[Any]] = {
         *["hpu"],
     ],
     "posterior": ["vi", "", None, 3],
-    "laplace": [{"epochs": -1}, {"prior_scale": 0.0}, {"kl_coefficient": 0}, {"momentum": 1}, 5],
+    "laplace": [
+        {"epochs": -1},
+        {"prior_scale": 0.0},
+        {"prior_precision": 0},
+        {"kl_coefficient": 0},
+        {"momentum": 1},
+        5,
+    ],
     "members": [0, -1, 1001, 2.5, "few"],
     "training": [{"epochs": -1}, {"learning_rate": float("nan")}, {"kl_coefficient": -1}, {"momentum": 1}, 5],
 }

@@ -10,7 +10,7 @@ from fedcert.app import cli
 from fedcert.app.config import TRAINERS, RunConfig
 from fedcert.app.defaults import as_typed, defaults_in, settings
 
-DEPENDENT = ["properties", "hidden", "weights", "epsilon"]  # on the data set
+DEPENDENT = ["properties", "network", "hidden", "weights", "epsilon"]  # on the data set
 COMMANDS = ("run", "grid", "certify", "report", "check")
 
 

@@ -7,7 +7,8 @@ import torch
 from fedcert.app.parts import ESTIMATE, POSTERIOR, Posterior
 from fedcert.certificate import Estimate
 from fedcert.errors import UnreadableFile
-from fedcert.laws import DiagonalGaussian, GaussianMixture
+from fedcert.laws import BlockGaussian, DiagonalGaussian, GaussianMixture
+from fedcert.laws.blocks import DenseBlock, KroneckerBlock
 from fedcert.wire import tensorfile
 
 SINGLE = torch.tensor([0.1, 3.0], dtype=torch.float32).double()
@@ -35,6 +36,20 @@ def test_a_mixture_comes_back(tmp_path: Path) -> None:
     for one, other in zip(back.law.components, components, strict=True):
         assert one.loc.equal(other.loc)
         assert one.scale.equal(other.scale)
+
+
+def test_a_law_of_blocks_comes_back(tmp_path: Path) -> None:
+    blocks = (
+        DenseBlock(0, torch.stack([SINGLE, DOUBLE])),
+        KroneckerBlock(0, *map(torch.diag, (DOUBLE[:1], SINGLE)), torch.stack([DOUBLE])),
+    )
+    POSTERIOR.save(Posterior(BlockGaussian(DOUBLE, blocks), 2.5), tmp_path / "client-0.safetensors")
+    back = POSTERIOR.load(tmp_path / "client-0.safetensors").law
+    assert isinstance(back, BlockGaussian)
+    assert back.loc.equal(DOUBLE)
+    for one, other in zip(back.blocks, blocks, strict=True):
+        assert (type(one), one.start) == (type(other), other.start)
+        assert one.numbers().equal(other.numbers())
 
 
 @pytest.mark.usefixtures("without_annotations")

@@ -155,7 +155,7 @@ def test_explicit_weights_cannot_be_shared_out(messages: Path) -> None:
 
 def test_another_network_than_the_clients_is_an_error_that_names_the_first(messages: Path) -> None:
     with pytest.raises(ValueError, match=r"client client-0: law.loc: 610 parameters"):
-        Server.receive(CONFIG.model_copy(update={"hidden": (9,)}), messages)
+        Server.receive(CONFIG.model_copy(update={"network": "mlp:9"}), messages)
 
 
 def test_a_folder_without_messages_is_an_error(tmp_path: Path) -> None:

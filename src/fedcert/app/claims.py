@@ -92,9 +92,10 @@ def require_claims(config: RunConfig, problem: Problem) -> None:
 
     if not any(map(has_claim, chosen_families(config))):
         others = [family.name for family in families() if has_claim(family)]
+        dependent = "" if problem.diagonal else " where weights depend on each other"
         raise InvalidConfig(
             f"events: {', '.join(config.events)} has no {' or '.join(config.claims)} claim under the rule"
-            f" {config.rule}" + (f": ask for {' or '.join(others)} events" if others else "")
+            f" {config.rule}{dependent}" + (f": ask for {' or '.join(others)} events" if others else "")
         )
     if config.radius or config.softmax_margins:
         strongest_claim(config, problem)

@@ -54,10 +54,18 @@ def run(
             " and tables."
         ),
     ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            help="mlp:64,64 (widths of hidden layers), or for images cnn:16,32 (channels of convolutions),"
+            " cnn:8,16/32 (and widths after them).",
+            show_default="mlp:64; heart-disease and tables: mlp:16",
+        ),
+    ] = None,
     hidden: Annotated[
         str | None,
         typer.Option(
-            help="Widths of the hidden layers, for example 64,64.",
+            help="Short for --network mlp: widths of the hidden layers, for example 64,64.",
             show_default="64; heart-disease and tables: 16",
         ),
     ] = None,
@@ -65,6 +73,20 @@ def run(
         str | None,
         typer.Option(
             help="How clients learn: bbb (Bayes by Backprop), laplace, or ensemble (several Laplaces)."
+        ),
+    ] = None,
+    structure: Annotated[
+        str | None,
+        typer.Option(
+            help="Covariance of laplace: diag (independent weights), kron (Kronecker factors of each layer),"
+            " last-layer-kron or last-layer-full (all other layers fixed); all but diag by laplace-torch."
+        ),
+    ] = None,
+    prior_precision: Annotated[
+        float | None,
+        typer.Option(
+            help="Precision of the prior in Laplace's law, for example 30.",
+            show_default="what maximises the marginal likelihood",
         ),
     ] = None,
     members: Annotated[int | None, typer.Option(help="Number of networks in a client's ensemble.")] = None,

@@ -19,9 +19,10 @@ from fedcert.errors import DataError, InvalidConfig
 from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.features import Feature
-from fedcert.model.network import Network, mlp
+from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
+from fedcert.training.structured_laplace import StructuredLaplace
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,20 @@ def form(config: RunConfig, examples: Examples) -> Federation:
         config: describes the clients and the network.
         examples: the examples of the run.
     """
-    network = mlp(examples.train.x.shape[1], *config.hidden, examples.classes)
+    network = network_of(config, examples)
     initial = network.initialise(stream(config.seed, "initialisation"))
     shards = [examples.train[shard] for shard in _partition(config, examples)]
     return Federation(examples, shards, network, initial)
+
+
+def network_of(config: RunConfig, examples: Examples) -> Network:
+    """The network that all clients train.
+
+    Args:
+        config: names it.
+        examples: the examples of the run.
+    """
+    return config.architecture.network(examples.test.x.shape[1], examples.classes, examples.image_shape)
 
 
 def _partition(config: RunConfig, examples: Examples) -> list[Int64[Tensor, " m"]]:
@@ -184,7 +195,9 @@ def untrained(config: RunConfig, federation: Federation) -> list[StatedLaw]:
         config: of the run.
         federation: the clients.
     """
-    loc = federation.initial.double()
+    loc, trainer = federation.initial.double(), config.trainer
+    if isinstance(trainer, StructuredLaplace):
+        return [trainer.untrained(federation.network, loc)] * len(federation.shards)
     law = DiagonalGaussian(loc, torch.full_like(loc, config.shared_prior or 1.0))
     if config.posterior != "ensemble":
         return [law] * len(federation.shards)

@@ -1,9 +1,10 @@
 """The configuration of a run; `--preset paper` is the paper's protocol."""
 
+import re
 import reprlib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,9 +24,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from fedcert.app.architecture import Architecture, overriding, with_network
 from fedcert.app.data_settings import disagreement, fitted
 from fedcert.app.given import Given
 from fedcert.app.jsonfile import read_json
+from fedcert.app.law_settings import law_disagreement
+from fedcert.app.presets import PRESETS
 from fedcert.app.settings import (
     EstimateName,
     EventsName,
@@ -37,6 +41,7 @@ from fedcert.app.settings import (
     RuleName,
     Scale,
     Share,
+    StructureName,
     Weight,
     distinct,
     read_events,
@@ -54,25 +59,9 @@ from fedcert.training.bayes_by_backprop import BayesByBackprop
 from fedcert.training.ensemble import Ensemble
 from fedcert.training.laplace import Laplace
 from fedcert.training.protocol import Trainer
+from fedcert.training.structured_laplace import StructuredLaplace
 
 MNIST_PROPERTIES = 200  # default number of inputs that become properties, except for small test sets: all
-PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {
-        "scale": 1e-5,
-        "test_examples": 2_000,
-        "events": ("paper-box",),
-        "claims": ("local", "transported", "direct"),
-        "compare": ("fedavg", "pog"),
-        "inputs": "correct",
-        "properties": 50,
-        "epsilon": (1e-3,),
-        "confidence_draws": 0,
-        "estimates": ("mc-ibp", "attack-survival", "aggregated-sampling"),
-    }
-}
-"""Named settings: the paper fixes the posterior scale, has one family of events and one radius, and asks only
-about inputs that the mean model classifies correctly."""
-
 TRAINERS = {"training": BayesByBackprop, "laplace": Laplace}
 """The tables of settings that a trainer has to itself."""
 
@@ -90,8 +79,11 @@ class RunConfig(BaseModel):
     test_examples: Positive = 10_000
     clients: Positive = 3
     concentration: PositiveFloat | None = 10.0
+    network: str | None = "mlp:64"
     hidden: Annotated[tuple[Positive, ...], BeforeValidator(split)] = (64,)
     posterior: PosteriorName = "bbb"
+    structure: StructureName = "diag"
+    prior_precision: PositiveFloat | None = None
     training: BayesByBackprop = BayesByBackprop()
     laplace: Laplace = Laplace()
     members: Members = 3
@@ -145,7 +137,7 @@ class RunConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _fit_to_data(cls, values: Any) -> Any:
-        return fitted(values) if isinstance(values, dict) else values
+        return with_network(values, fitted(values)) if isinstance(values, dict) else values
 
     @model_validator(mode="after")
     def _agrees_with_data(self) -> "RunConfig":
@@ -155,24 +147,45 @@ class RunConfig(BaseModel):
             raise ValueError(
                 "inputs: 'given' stands for a file of your own inputs, which fedcert certify takes"
             )
-        wrong = disagreement(self.dataset, self.table or self.given, self.clients, self.concentration)
+        own = self.table or self.given
+        wrong = disagreement(self.dataset, own, self.clients, self.concentration, self.architecture)
+        wrong = wrong or law_disagreement(
+            self.posterior, self.structure, self.prior_precision, self.laplace.prior_precision,
+            self.scale, self.confidence_draws, self.architecture,
+        )  # fmt: skip
         if wrong:
             raise ValueError(wrong)
+        _ = self.trainer  # its own settings may contradict each other
         return self
+
+    @property
+    def architecture(self) -> Architecture:
+        """The network that clients train; of a user's own network, its fully connected hidden layers."""
+        return Architecture((), self.hidden) if self.network is None else Architecture.read(self.network)
 
     @property
     def shared_prior(self) -> float | None:
         """σ_0 of the prior N(0, σ_0² I) that all clients trained with, if it is known."""
         if self.prior_scale is not None or self.given is not None:
             return self.prior_scale
-        return self.training.prior_scale if self.posterior == "bbb" else self.laplace.prior_scale
+        if self.posterior == "bbb":
+            return self.training.prior_scale
+        laplace = self._laplace
+        return laplace.prior_scale if laplace.prior_precision is None else laplace.prior_precision**-0.5
 
     @property
     def trainer(self) -> Trainer:
         """What makes a client's posterior."""
         if self.posterior == "bbb":
             return self.training
-        return self.laplace if self.posterior == "laplace" else Ensemble(self.laplace, self.members)
+        if self.posterior == "ensemble":
+            return Ensemble(self._laplace, self.members)
+        return self._laplace if self.structure == "diag" else StructuredLaplace(self._laplace, self.structure)
+
+    @property
+    def _laplace(self) -> Laplace:
+        given = self.prior_precision
+        return self.laplace if given is None else replace(self.laplace, prior_precision=given)
 
     @field_validator("device")
     @classmethod
@@ -193,8 +206,11 @@ TRAINING_SETTINGS = {
     "test_examples",
     "clients",
     "concentration",
+    "network",
     "hidden",
     "posterior",
+    "structure",
+    "prior_precision",
     "training",
     "laplace",
     "members",
@@ -202,9 +218,9 @@ TRAINING_SETTINGS = {
 }
 """Settings that determine the clients' posteriors."""
 UNREAD_SETTINGS = {
-    "bbb": frozenset({"laplace", "members"}),
+    "bbb": frozenset({"laplace", "members", "structure", "prior_precision"}),
     "laplace": frozenset({"training", "members"}),
-    "ensemble": frozenset({"training"}),
+    "ensemble": frozenset({"training", "structure"}),
 }
 """Settings that a run with this kind of posterior does not read."""
 
@@ -221,7 +237,7 @@ def load_config(path: Path | None, overrides: dict[str, Any], preset: str | None
         raise InvalidConfig(f"preset: must be one of {', '.join(PRESETS)} (given {preset!r})")
     read = {} if path is None else _read(path)
     origin = dict.fromkeys(read.keys() - overrides.keys(), f"{path}: ")
-    return make_config(PRESETS.get(preset or "", {}) | read | overrides, origin)
+    return make_config(overriding(PRESETS.get(preset or "", {}) | read, overrides), origin)
 
 
 def make_config(values: dict[str, Any], origin: Mapping[str, str] | None = None) -> RunConfig:
@@ -235,9 +251,8 @@ def make_config(values: dict[str, Any], origin: Mapping[str, str] | None = None)
     try:
         return RunConfig.model_validate(values)
     except ValidationError as error:
-        problems = [
-            origin.get(str(next(iter(p["loc"]), "")), "") + complaint(p, depth=2) for p in error.errors()
-        ]
+        complaints = [complaint(p, depth=2) for p in error.errors()]
+        problems = [origin.get(re.split(r"[:.]", own)[0].replace("-", "_"), "") + own for own in complaints]
         raise InvalidConfig("; ".join(problems)) from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
+from fedcert.app.architecture import Architecture
 from fedcert.app.given import Given
 from fedcert.data import DATASETS, Table
 from fedcert.data.csv_table import digest_of, read_bytes
@@ -51,7 +52,11 @@ def fitted(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def disagreement(
-    dataset: str, own: Table | Given | None, clients: int, concentration: float | None
+    dataset: str,
+    own: Table | Given | None,
+    clients: int,
+    concentration: float | None,
+    architecture: Architecture,
 ) -> str | None:
     """What does not fit together in these settings, if anything.
 
@@ -60,6 +65,7 @@ def disagreement(
         own: the user's own table or inputs, if there are any.
         clients: how many there are.
         concentration: of a partition of the examples among the clients.
+        architecture: of the network.
     """
     if own is not None:
         if dataset in DATASETS or plain_names([dataset], "") != [dataset]:
@@ -68,6 +74,8 @@ def disagreement(
     elif dataset not in DATASETS:
         return f"dataset: must be one of {', '.join(DATASETS)} (given {dataset[:80]!r}), or of --data"
     named = own is not None or dataset == "heart-disease"
+    if named and architecture.channels:
+        return f"network: {architecture} needs images; {dataset} has measurements: take an mlp"
     if named and concentration is not None:
         return "concentration: the data say whose each example is, so that nothing is shared out at random"
     if not named and concentration is None:

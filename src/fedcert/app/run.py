@@ -23,6 +23,7 @@ from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.protocol import CellFamily
 from fedcert.federation.mean_models import mean_models
+from fedcert.laws import is_diagonal
 from fedcert.laws.registry import StatedLaw
 from fedcert.model.robustness import Origin, Robustness
 from fedcert.progress import Tracker, silent
@@ -154,8 +155,8 @@ def send_messages(
     """
     asked = posed.inputs.properties_within(config.epsilon[0], config.margin, posed.network.outputs)
     safe = Safe(posed.network, asked.to(config.device), IntervalVerifier())
-    several = any(len(law.components) > 1 for law in laws)  # families of cells have no claim for mixtures
-    chosen = [] if several else chosen_families(config)
+    boxed = all(len(law.components) == 1 and is_diagonal(law) for law in laws)  # others have no cells
+    chosen = chosen_families(config) if boxed else []
     makers = [family for family in chosen if isinstance(family, CellFamily)]
 
     def send(i: int) -> Message:

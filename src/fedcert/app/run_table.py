@@ -10,7 +10,7 @@ from fedcert.app.report.runs import FinishedRun
 from fedcert.app.report.words import (
     asked,
     chosen_inputs,
-    hidden,
+    network_words,
     noun,
     participants,
     posterior_scale,
@@ -34,7 +34,7 @@ def run_rows(summary: Summary) -> data.Table:
     """
     config, run = summary["config"], FinishedRun(summary, ())
     title = (
-        f"{config['dataset']}, {participants(summary)}, hidden {hidden(config)},"
+        f"{config['dataset']}, {participants(summary)}, {network_words(config)},"
         f" scale {posterior_scale(config)}"
     )
     empty = empty_families(summary)
@@ -122,6 +122,10 @@ def _caption(summary: Summary, empty: list[str]) -> str:
         *_by_client(summary),
         "survive: share that an attack does not break, an estimate",
     ]
+    claimed = {name for row in summary["summary"] for name in row["events"].split("+")}
+    without = [name for name in summary["config"].get("events", ()) if name not in claimed]
+    if without:
+        lines.append(f"no claim under these laws and this rule: {', '.join(without)}")
     if empty:
         lines.append(f"proven nowhere (0.00 at every radius): {', '.join(empty)}")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedcert.app.claims import chosen_families
-from fedcert.app.clients import Examples, choose_examples
+from fedcert.app.clients import Examples, choose_examples, network_of
 from fedcert.app.config import RunConfig
 from fedcert.app.given import GivenInputs
 from fedcert.app.inputs import count_of
@@ -20,7 +20,7 @@ from fedcert.app.summary import identity_of, taking_part
 from fedcert.errors import InvalidConfig, InvalidMessage, TooFewClients
 from fedcert.families.protocol import CellFamily
 from fedcert.federation.acceptance import Accepted, Expected, accept
-from fedcert.model.network import Network, mlp
+from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
 
@@ -71,7 +71,7 @@ class Server:
             _require_labels(config, inputs)
         else:
             inputs = choose_examples(config, track)
-            network = mlp(inputs.test.x.shape[1], *config.hidden, inputs.classes)
+            network = network_of(config, inputs)
             count, names = count_of(config, inputs), inputs.clients or ()
         makers = [family.name for family in chosen_families(config) if isinstance(family, CellFamily)]
         events = makers[0] if makers else None

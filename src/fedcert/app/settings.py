@@ -78,6 +78,7 @@ def known_rule(name: str) -> str:
 RuleName = Annotated[str, AfterValidator(known_rule)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 PosteriorName = Literal["bbb", "laplace", "ensemble"]
+StructureName = Literal["diag", "kron", "last-layer-kron", "last-layer-full"]
 Members = Annotated[int, Field(ge=1, le=MAX_STATED_COMPONENTS)]
 EstimateName = Literal["mc-ibp", "attack-survival", "aggregated-sampling"]
 Weight = Annotated[FiniteFloat, AfterValidator(coefficient)]

@@ -6,14 +6,14 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from fedcert.app.clients import choose_examples
+from fedcert.app.clients import choose_examples, network_of
 from fedcert.app.config import RunConfig
 from fedcert.app.output import carry_out, check_output
 from fedcert.app.posing import make_rules
 from fedcert.app.records import Summary
 from fedcert.app.serve import Server
 from fedcert.flower.certifier import Certified
-from fedcert.model.network import Network, mlp
+from fedcert.model.network import Network
 from fedcert.randomness import stream
 
 
@@ -44,8 +44,7 @@ class RunCertifier:
         """The network that all clients train."""
         if self.config.given is not None:
             return self.config.given.network
-        examples = choose_examples(self.config)
-        return mlp(examples.test.x.shape[1], *self.config.hidden, examples.classes)
+        return network_of(self.config, choose_examples(self.config))
 
     def certify(self, messages: Path, absent: Mapping[str, str], min_clients: int | None) -> Certified:
         """Certify the model that the messages in a folder deploy.

@@ -88,6 +88,7 @@ def test_each_partition_is_drawn_once() -> None:
 
 def test_settings_are_common_or_vary() -> None:
     common, varying = settings([finished(scale=1e-5), finished(hidden=(8, 8))])
-    assert varying == {"scale": [1e-5, "learned"], "hidden": [[64], [8, 8]]}
+    networks = {"network": ["mlp:64", "mlp:8,8"], "hidden": [[64], [8, 8]]}
+    assert varying == {"scale": [1e-5, "learned"], **networks}
     assert common["dataset"] == "digits"
     assert not common.keys() & varying.keys()

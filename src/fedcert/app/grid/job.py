@@ -47,13 +47,20 @@ class Job:
     @property
     def effort(self) -> float:
         """Roughly how long the job takes, in units that only serve to compare jobs with each other."""
-        widths = [784, *self.config.hidden, 10]
-        parameters = sum(inputs * outputs for inputs, outputs in pairwise(widths))
-        return parameters * math.pow(self.config.clients, 0.6) * (2 * len(self.config.hidden) - 1)
+        network = self.config.architecture.network(784, 10, (28, 28))
+        widths = [
+            math.prod(shape)
+            for shape, layer in zip(network.value_shapes[1:], network.layers, strict=True)
+            if layer.shapes
+        ]
+        entries = sum(inputs * outputs for inputs, outputs in pairwise([784, *widths]))
+        return entries * math.pow(self.config.clients, 0.6) * (2 * len(widths) - 3)
 
     def _federation(self) -> str:
         config = self.config
         hidden = "x".join(map(str, config.hidden))
+        if config.architecture.channels:
+            hidden = str(config.architecture).translate(str.maketrans(":,/", "-x-"))
         drawn = "" if config.concentration is None else f"-{config.concentration:g}"
         clients = f"{config.clients}-clients{drawn}"
         return f"{config.dataset}-{hidden}-{clients}-seed-{config.seed}"

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fedcert.app.architecture import overriding
 from fedcert.app.config import setting_names
 from fedcert.app.grid.job import Job
 from fedcert.app.spelling import require_known, suggestion, underscored
@@ -32,7 +33,7 @@ class Study:
     def combinations(self) -> Iterator[dict[str, Any]]:
         """The settings of each run."""
         for values in itertools.product(*self.over.values()):
-            yield {**self.settings, **dict(zip(self.over, values, strict=True))}
+            yield overriding(self.settings, dict(zip(self.over, values, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Grid:
         """
         repeated = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
         jobs = [
-            Job.of({**settings, **(overrides or {}), **seed})
+            Job.of(overriding(settings, {**(overrides or {}), **seed}))
             for seed in repeated
             for study in self.studies
             for settings in study.combinations()
@@ -117,4 +118,4 @@ def _study(shared: Mapping[str, Any], study: Mapping[str, Any]) -> Study:
         raise InvalidConfig("over: a study varies settings given as lists, such as over.clients = [2, 3]")
     require_known(over, setting_names(), "study.over")
     own = {key: value for key, value in study.items() if key != "over"}
-    return Study({**shared, **underscored(own)}, underscored(over))
+    return Study(overriding(shared, underscored(own)), underscored(over))

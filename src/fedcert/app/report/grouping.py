@@ -11,7 +11,7 @@ from fedcert.app.report.runs import IMMATERIAL, FinishedRun
 from fedcert.app.report.table import Column, Table, Value
 from fedcert.app.report.words import DATASET_NAMES, distinct, scale_name
 
-AXES = frozenset({"dataset", "hidden", "clients", "concentration", "scale", "seed"})
+AXES = frozenset({"dataset", "network", "hidden", "clients", "concentration", "scale", "seed"})
 """Settings that tell the federations of one study apart."""
 K = TypeVar("K", bound=Hashable)
 

@@ -14,7 +14,7 @@ from fedcert.app.config import TRAINING_SETTINGS
 from fedcert.app.journal import RESULT
 from fedcert.app.records import Property, Row, Summary
 from fedcert.app.report.bounds import Bounds
-from fedcert.app.report.words import DATASET_NAMES, architecture, distinct
+from fedcert.app.report.words import DATASET_NAMES, architecture, distinct, is_convolutional
 from fedcert.app.result import claim_at, claim_of, read_properties, read_summary
 from fedcert.errors import DataError
 
@@ -49,8 +49,8 @@ class FinishedRun:
 
     @property
     def architecture(self) -> str:
-        """The hidden layers in words, such as 1×64 or 2×64."""
-        return architecture(self.config["hidden"])
+        """The network in words, such as 1×64, 2×64 or cnn:8,16/32."""
+        return architecture(self.config)
 
     @property
     def clients(self) -> int:
@@ -166,7 +166,19 @@ def order(run: FinishedRun) -> tuple[object, ...]:
     scale = math.inf if isinstance(run.scale, str) else run.scale
     place = [*DATASET_NAMES, run.dataset].index(run.dataset)
     widths = tuple(run.config["hidden"])
-    return len(widths), widths, place, run.dataset, run.clients, run.concentration, scale, run.config["seed"]
+    convolutional = is_convolutional(run.config)
+    return (
+        convolutional,
+        run.architecture if convolutional else "",
+        len(widths),
+        widths,
+        place,
+        run.dataset,
+        run.clients,
+        run.concentration,
+        scale,
+        run.config["seed"],
+    )
 
 
 def _places(folder: Path) -> Iterator[Path]:

@@ -25,13 +25,20 @@ RULE_NAMES = {
 T = TypeVar("T")
 
 
-def architecture(hidden: Iterable[int]) -> str:
-    """Hidden layers in a few letters: depth times width if all are equally wide.
+def architecture(config: Mapping[str, Any]) -> str:
+    """A network in a few letters: depth times width if all hidden layers are equally wide.
 
-    >>> architecture([64, 64]), architecture([64, 32]), architecture([])
+    >>> architecture({"hidden": [64, 64]}), architecture({"hidden": [64, 32]}), architecture({"hidden": []})
     ('2×64', '64-32', 'linear')
+    >>> architecture({"network": "cnn:8,16/32", "hidden": [32]})
+    'cnn:8,16/32'
+
+    Args:
+        config: the configuration of a run.
     """
-    widths = list(hidden)
+    if is_convolutional(config):
+        return str(config["network"])
+    widths = list(config["hidden"])
     if len(set(widths)) == 1:
         return f"{len(widths)}×{widths[0]}"
     return "-".join(map(str, widths)) or "linear"
@@ -46,9 +53,39 @@ def claim_name(row: Claimed) -> str:
     return f"{row['claim']} · {row['rule']} · {row['events']}"
 
 
+def is_convolutional(config: Mapping[str, Any]) -> bool:
+    """Whether the network has convolutions, so that more than widths has to be said of it.
+
+    Args:
+        config: the configuration of a run.
+    """
+    return (config.get("network") or "").startswith("cnn")
+
+
 def hidden(config: Mapping[str, Any]) -> str:
-    """The widths of the hidden layers."""
+    """The widths of the hidden layers; a network with convolutions by its name.
+
+    Args:
+        config: the configuration of a run.
+    """
+    if is_convolutional(config):
+        return str(config["network"])
     return "×".join(str(width) for width in config["hidden"])
+
+
+def network_words(config: Mapping[str, Any], layers: str = "hidden") -> str:
+    """The network, in the middle of a sentence.
+
+    >>> network_words({"network": "mlp:64,64", "hidden": [64, 64]})
+    'hidden 64×64'
+    >>> network_words({"network": "cnn:8,16/32", "hidden": [32]})
+    'network cnn:8,16/32'
+
+    Args:
+        config: the configuration of a run.
+        layers: what hidden layers are called.
+    """
+    return f"{'network' if is_convolutional(config) else layers} {hidden(config)}"
 
 
 def participants(summary: Summary) -> str:
@@ -79,7 +116,7 @@ def setting(config: Mapping[str, Any]) -> str:
     drawn = "" if config["concentration"] is None else f" α\u00a0{config['concentration']:g},"
     return (
         f"{config['dataset']}, {config['clients']} clients,{drawn}"
-        f" hidden {hidden(config)}, scale {posterior_scale(config)}"
+        f" {network_words(config)}, scale {posterior_scale(config)}"
     )
 
 
@@ -90,6 +127,8 @@ def posterior_scale(config: Mapping[str, Any]) -> str:
     '1e-05'
     >>> posterior_scale({"posterior": "ensemble", "members": 3, "scale": "learned"})
     'learned (3 Laplace members)'
+    >>> posterior_scale({"posterior": "laplace", "structure": "last-layer-full", "scale": "learned"})
+    'learned (Laplace, last-layer-full)'
 
     Args:
         config: the configuration of a run.
@@ -98,7 +137,8 @@ def posterior_scale(config: Mapping[str, Any]) -> str:
         return "as sent"
     match config["posterior"]:
         case "laplace":
-            how = " (Laplace)"
+            structure = config.get("structure", "diag")
+            how = " (Laplace)" if structure == "diag" else f" (Laplace, {structure})"
         case "ensemble":
             how = f" ({config['members']} Laplace members)"
         case _:
