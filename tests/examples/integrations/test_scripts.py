@@ -17,6 +17,8 @@ NEEDS = {
     "bayesian_torch": "bayesian_torch",
     "ivon": "ivon",
     "laplace_torch": "laplace",
+    "laplace_torch_kron": "laplace",
+    "laplace_torch_last_layer": "laplace",
     "posteriors": "posteriors",
     "pyro": "pyro",
     "state_dicts": "torch",
