@@ -41,9 +41,17 @@ def _laplace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("structure", "precision"), [("kron", 3000), ("last-layer-kron", 30), ("last-layer-full", 30)]
+    ("network", "structure", "precision"),
+    [
+        ("mlp:4", "kron", 3000),
+        ("mlp:4", "last-layer-kron", 30),
+        ("mlp:4", "last-layer-full", 30),
+        ("cnn:2,3", "last-layer-kron", 30),
+        ("cnn:2,3", "last-layer-full", 30),
+    ],
 )
 def test_a_run_ends_with_proved_certificates(
+    network: str,
     structure: str,
     precision: int,
     tmp_path: Path,
@@ -52,16 +60,19 @@ def test_a_run_ends_with_proved_certificates(
 ) -> None:
     (tmp_path / "run.toml").write_text(SETTINGS)
     monkeypatch.chdir(tmp_path)
-    options = ["--config", "run.toml", "--network", "mlp:4", "--out", "run"]
+    options = ["--config", "run.toml", "--network", network, "--out", "run"]
     options += ["--structure", structure, "--prior-precision", str(precision)]
     assert exit_code(monkeypatch, main, "fedcert", "run", *options) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert f"hidden 4, scale learned (Laplace, {structure})" in said
+    assert (
+        f"{'hidden 4' if network == 'mlp:4' else f'network {network}'}, scale learned (Laplace, {structure})"
+        in said
+    )
     assert "no claim under these laws and this rule: paper-box, box" in said
     assert f"(Laplace, {structure})" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert [row["claim"] for row in result["summary"]] == ["transported", "direct"]
-    assert (result["config"]["network"], result["config"]["structure"]) == ("mlp:4", structure)
+    assert (result["config"]["network"], result["config"]["structure"]) == (network, structure)
     assert result["config"]["prior_precision"] == precision
     assert result["summary"][1]["lower"] > 0.1
     law = Message.load(tmp_path / "run" / "messages" / "client-0.safetensors").law
