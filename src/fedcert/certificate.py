@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from jaxtyping import Float64, Int64
-from scipy.stats import beta
+from scipy.special import betaincinv
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
@@ -152,6 +152,6 @@ def clopper_pearson(successes: int, samples: int, confidence: float) -> tuple[fl
     """
     alpha = (1 - confidence) / 2
     failures = samples - successes
-    low = beta.ppf(alpha, successes, failures + 1) if successes else 0.0
-    high = beta.ppf(1 - alpha, successes + 1, failures) if failures else 1.0
+    low = betaincinv(successes, failures + 1, alpha) if successes else 0.0
+    high = betaincinv(successes + 1, failures, 1 - alpha) if failures else 1.0
     return float(low), float(high)

@@ -23,7 +23,7 @@ CONFIG = as_toml(SMALL_RUN | {"train_examples": 300, "test_examples": 60, "clien
 def context() -> ForkServerContext:
     """Processes of their own, which need not import torch again."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["fedcert.app.serve", "sklearn.datasets", "torch._dynamo"])
+    context.set_forkserver_preload(["fedcert.app.serve", "fedcert.training.bayes_by_backprop"])
     return context
 
 

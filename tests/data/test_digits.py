@@ -1,9 +1,13 @@
+import sys
 from pathlib import Path
 
 import pytest
+import torch
+from sklearn.datasets import load_digits
 
 from fedcert.data import load
 from fedcert.data.digits import digits
+from fedcert.errors import DataError
 
 
 def test_digits_are_images_in_the_unit_interval_with_labels_0_to_9() -> None:
@@ -22,3 +26,15 @@ def test_digits_need_neither_folder_nor_network(tmp_path: Path, monkeypatch: pyt
     data = load("digits", tmp_path / "nowhere")
     assert (data.train.x == digits().train.x).all()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_digits_are_those_that_scikit_learn_loads() -> None:
+    theirs = load_digits()
+    assert torch.equal(digits().train.x, torch.from_numpy(theirs.data / 16))
+    assert torch.equal(digits().train.label, torch.from_numpy(theirs.target).long())
+
+
+def test_without_scikit_learn_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[digits.__module__], "find_spec", lambda name: None)
+    with pytest.raises(DataError, match="scikit-learn"):
+        digits()

@@ -13,6 +13,7 @@ from fedcert.errors import DataError, InvalidConfig
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
+from fedcert.training.adam import Adam
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class BayesByBackprop:
             raise DataError("a client without examples cannot train")
         mean = initial.detach().clone().requires_grad_()
         rho = torch.full_like(initial, self.initial_rho).requires_grad_()
-        optimiser = torch.optim.Adam([mean, rho], lr=self.learning_rate)
+        optimiser = Adam([mean, rho], self.learning_rate)
         for _ in track(range(self.epochs), "training", self.epochs):
             for batch in torch.randperm(len(x), generator=generator).split(self.batch_size):
                 scale = softplus(rho)
@@ -78,9 +79,7 @@ class BayesByBackprop:
                 theta = mean + scale * noise
                 loss = cross_entropy(network(theta, x[batch]), label[batch])
                 loss = loss + self.kl_coefficient * self._divergence(mean, scale)
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
+                optimiser.step(loss)
         with torch.no_grad():
             return DiagonalGaussian(mean.double(), softplus(rho).double())
 

@@ -13,6 +13,7 @@ from fedcert.errors import DataError, InvalidConfig
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
+from fedcert.training.adam import Adam
 from fedcert.training.evidence import best_precision
 from fedcert.training.fisher import diagonal_fisher
 
@@ -116,12 +117,10 @@ class Laplace:
             raise DataError("a client without examples cannot train")
         decay = self.temper(len(x)) / (self.prior_scale or 1.0) ** 2
         theta = initial.detach().clone().requires_grad_()
-        optimiser = torch.optim.Adam([theta], lr=self.learning_rate)
+        optimiser = Adam([theta], self.learning_rate)
         for _ in track(range(self.epochs), "training", self.epochs):
             for batch in torch.randperm(len(x), generator=generator).split(self.batch_size):
                 loss = cross_entropy(network(theta, x[batch]), label[batch])
                 loss = loss + 0.5 * decay * theta.square().sum()
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
+                optimiser.step(loss)
         return theta.detach().double()
