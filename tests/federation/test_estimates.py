@@ -7,7 +7,8 @@ from problems import normal, uniform, vector
 
 from fedcert.certificate import Estimate
 from fedcert.federation.estimates import aggregated_sampling, attack_survival, mc_ibp
-from fedcert.laws import DiagonalGaussian
+from fedcert.federation.joint import Sampled
+from fedcert.laws import DiagonalGaussian, GaussianMixture
 from fedcert.model.network import mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
@@ -20,6 +21,7 @@ from fedcert.verify.interval import IntervalVerifier
 THRESHOLDS = (-1.0, 0.0, 0.5, 2.0)
 SAMPLES = 4000
 SURE = 1 - 1e-9
+LIMITS = [f"fedcert.federation.estimates.{name}_ELEMENTS" for name in ("CACHED", "ATTACKED")]
 
 
 def bias_at_least(*thresholds: float) -> Safe:
@@ -45,7 +47,8 @@ RULES = [LinearRule.fedavg([1, 2, 5]), LinearRule.product_of_gaussians(LAWS)]
 
 
 def draw_from_deployed_law(rule: LinearRule, safe: Safe, samples: int, seed: int) -> Estimate:
-    return mc_ibp(rule.pushforward(LAWS), safe, rule.name, samples, stream(seed, "test"))
+    asked = safe.network, safe.properties
+    return mc_ibp(rule.pushforward(LAWS), *asked, rule.name, samples, stream(seed, "test"))
 
 
 def draw_from_clients(rule: LinearRule, safe: Safe, samples: int, seed: int) -> Estimate:
@@ -94,12 +97,29 @@ def test_the_generator_decides_the_samples(method: Method) -> None:
 def test_every_sample_is_counted_once_however_they_are_batched(
     method: Method, samples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "fedcert.federation.estimates.BATCH_ELEMENTS", 6
-    )  # three networks of two parameters or inputs
+    for limit in LIMITS:
+        monkeypatch.setattr(limit, 6)  # three networks at a time
     estimate = method(RULES[0], bias_at_least(-1e9, 1e9), samples, 0)
     assert estimate.samples == samples
     assert estimate.successes.tolist() == [samples, 0]
+
+
+MIXTURE = GaussianMixture((LAWS[0], LAWS[1]), vector(1.0, 2.0))
+
+
+@pytest.mark.parametrize("law", [LAWS[0], MIXTURE], ids=["gaussian", "mixture"])
+@pytest.mark.parametrize("estimate", [mc_ibp, attack_survival])
+def test_the_size_of_the_batches_changes_nothing(
+    law: Sampled, estimate: Callable[..., Estimate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safe = bias_at_least(*THRESHOLDS)
+    found = []
+    for elements in (2, 10, 34, 2**18):
+        for limit in LIMITS:
+            monkeypatch.setattr(limit, elements)
+        found.append(estimate(law, safe.network, safe.properties, "x", 101, stream(0, "test")))
+    assert all(one.successes.tolist() == found[0].successes.tolist() for one in found)
+    assert 0 < found[0].value < 1
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -127,7 +147,7 @@ def robust(seed: int) -> tuple[DiagonalGaussian, Safe]:
 @pytest.mark.parametrize("seed", range(4))
 def test_no_network_that_is_proven_safe_falls_to_an_attack(seed: int) -> None:
     law, safe = robust(seed)
-    proven = mc_ibp(law, safe, "fedavg", 500, stream(seed, "same samples"))
+    proven = mc_ibp(law, safe.network, safe.properties, "fedavg", 500, stream(seed, "same samples"))
     survive = attack_survival(law, safe.network, safe.properties, "fedavg", 500, stream(seed, "same samples"))
     assert (survive.successes >= proven.successes).all()
     assert (survive.successes > proven.successes).any()

@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from problems import normal, uniform
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers import Linear
+from fedcert.model.layers import Linear, ReLU
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
-from fedcert.verify.interval import IntervalVerifier
-from fedcert.verify.points import accepts
+from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
+from fedcert.verify.points import accepts, shows_safe
 
 
 def make_problem(seed: int, widths: tuple[int, ...]) -> tuple[Network, torch.Tensor, Properties]:
@@ -38,6 +38,23 @@ def test_verdicts_are_those_of_the_verifier_but_for_rounding(seed: int, widths: 
 def test_both_verdicts_occur() -> None:
     found = accepts(*make_problem(0, (3, 5, 2)))
     assert 0.05 < found.double().mean() < 0.95
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("widths", [(3, 2), (3, 5, 2), (2, 4, 4, 3)], ids=str)
+def test_merged_verdicts_are_those_of_the_merged_verifier(seed: int, widths: tuple[int, ...]) -> None:
+    network, theta, properties = make_problem(seed, widths)
+    margins = MergedIntervalVerifier().margins(network, Box.point(theta), properties).amin(-1)
+    found = shows_safe(network, theta, properties)
+    clear = margins.abs() > 1e-9
+    assert torch.equal(found[clear], (margins >= 0)[clear])
+    assert (found >= accepts(network, theta, properties)).all()
+
+
+def test_a_network_that_ends_with_a_rectifier_has_nothing_to_merge() -> None:
+    network, theta, properties = make_problem(0, (3, 2))
+    rectified = Network((*network.layers, ReLU()))
+    assert torch.equal(shows_safe(rectified, theta, properties), accepts(rectified, theta, properties))
 
 
 def test_an_unknown_layer_is_refused() -> None:

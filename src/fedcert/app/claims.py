@@ -22,7 +22,6 @@ from fedcert.model.properties import Properties
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
 from fedcert.rules import AggregationRule, Pooling
-from fedcert.verify.interval import IntervalVerifier
 from fedcert.wire.message import Message
 
 Rules = dict[str, AggregationRule]
@@ -132,14 +131,14 @@ def sample(config: RunConfig, deployments: Deployments, track: Tracker = silent)
         return samples, stream(config.seed, name)
 
     deployed = deployments[config.rule]
-    asked, safe = (deployed.network, deployed.properties), deployed.safe(IntervalVerifier())
+    asked = deployed.network, deployed.properties
     proven, survive = OncePerLaw[Estimate](), OncePerLaw[Estimate]()
     for name, problem in deployments.items():
         closed = problem.has_deployed_law and problem.gaussian
         if not (problem.has_deployed_law or isinstance(problem.rule, Pooling)):
             continue
         law: Sampled = problem.deployed if closed else JointDraws(problem.laws, problem.rule)
-        count = partial(mc_ibp, law, safe, name, *draws("mc-ibp", config.mc_samples), track)
+        count = partial(mc_ibp, law, *asked, name, *draws("mc-ibp", config.mc_samples), track)
         yield "mc-ibp", name, proven(problem.deployed, name, count) if closed else count
         attacked = draws("attack-survival", config.attack_samples)
         attack = partial(attack_survival, law, *asked, name, *attacked, track=track)

@@ -1,49 +1,60 @@
-"""Monte Carlo estimates: MC–IBP, aggregated sampling and attack survival. None of them is a bound."""
+"""Monte Carlo estimates: MC–IBP, aggregated sampling and attack survival. None of them is a bound.
 
-from collections.abc import Callable, Sequence
+Networks are drawn by number (`numbered.py`), so that an estimate depends neither on how many are drawn at a
+time nor on the device.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from fedcert.certificate import Estimate
-from fedcert.federation.joint import JointDraws, Sampled
-from fedcert.federation.normals import QuantisedNormals
-from fedcert.laws import DiagonalGaussian, Law
+from fedcert.federation.joint import Sampled
+from fedcert.federation.numbered import Numbered, draws_of, joint_draws
+from fedcert.laws import Law
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
-from fedcert.numerics.box import Box
 from fedcert.progress import Tracker, silent
-from fedcert.rules import AggregationRule, LinearMap
-from fedcert.verify import BATCH_ELEMENTS, Safe
-from fedcert.verify.attack import ProjectedGradient
-from fedcert.verify.points import accepts
+from fedcert.rules import AggregationRule
+from fedcert.verify.attack import ProjectedGradient, least_margin
+from fedcert.verify.backward_points import shows_safe_backward
+from fedcert.verify.points import accepts, shows_safe
 
 CACHED_ELEMENTS = 2**18  # numbers of single precision that stay in a processor's cache
-Draw = Callable[[int], Float[Tensor, "count n_w"]]
+ATTACKED_ELEMENTS = 2**20  # attacks have few inputs for each network: more networks hide what a step costs
+DEVICE_ELEMENTS = 2**26  # numbers that keep another device busy, and leave it memory
+Judge = Callable[[Float[Tensor, "count n_w"]], Bool[Tensor, "count P"]]
 
 
 def mc_ibp(
     law: Sampled,
-    safe: Safe,
+    network: Network,
+    properties: Properties,
     rule: str,
     samples: int,
     generator: torch.Generator,
     track: Tracker = silent,
 ) -> Estimate:
-    """The share of networks drawn from the deployed law whose whole input region is accepted.
+    """The share of networks drawn from the deployed law that interval bounds accept, rounding apart.
 
     Args:
         law: q_g, the deployed law.
-        safe: the verifier, applied to single parameter vectors, and the properties.
+        network: f_θ.
+        properties: what the networks are to fulfil.
         rule: the name of the rule whose deployed law q_g is.
         samples: how many networks to draw.
         generator: the source of randomness.
         track: shows progress.
     """
-    batches = _batches(samples, BATCH_ELEMENTS // law.dimension)
-    successes = [safe(Box.point(law.sample(count, generator))).sum(0) for count in track(batches, "MC–IBP")]
-    return Estimate("mc-ibp", rule, torch.stack(successes).sum(0), samples)
+
+    def judge(theta: Float[Tensor, "count n_w"]) -> Bool[Tensor, "count P"]:
+        return accepts(network, theta.double(), properties)
+
+    batches = _batches(samples, law.dimension, properties)
+    successes = _count(draws_of(law, generator), judge, track(batches, "MC–IBP"))
+    return Estimate("mc-ibp", rule, successes, samples)
 
 
 def aggregated_sampling(
@@ -66,12 +77,13 @@ def aggregated_sampling(
         generator: the source of randomness.
         track: shows progress.
     """
-    draw = _joint_draws(laws, rule, generator)
-    batches = _batches(samples, CACHED_ELEMENTS // laws[0].dimension)
-    successes = [
-        accepts(network, draw(count), properties).sum(0) for count in track(batches, "aggregated sampling")
-    ]
-    return Estimate("aggregated-sampling", rule.name, torch.stack(successes).sum(0), samples)
+
+    def judge(theta: Float[Tensor, "count n_w"]) -> Bool[Tensor, "count P"]:
+        return accepts(network, theta, properties)
+
+    batches = _batches(samples, laws[0].dimension, properties)
+    successes = _count(joint_draws(laws, rule, generator), judge, track(batches, "aggregated sampling"))
+    return Estimate("aggregated-sampling", rule.name, successes, samples)
 
 
 def attack_survival(
@@ -87,7 +99,8 @@ def attack_survival(
     """The share of networks drawn from the deployed law on which an attack inside the region fails.
 
     The safety probability lies between the share that is proven safe one by one (MC–IBP) and this one,
-    up to sampling. Networks that interval bounds show safe for a property survive without a trial.
+    up to sampling. Networks that interval or backward linear bounds show safe for a property survive without
+    a trial, and those that break it at the centre of its region fall without one.
 
     Args:
         law: q_g, the deployed law.
@@ -100,38 +113,37 @@ def attack_survival(
         track: shows progress.
     """
     attack = attack or ProjectedGradient()
-    survived = torch.zeros(len(properties), dtype=torch.int64, device=properties.C.device)
+    centre = ((properties.regions.lower + properties.regions.upper) / 2).float()
+
+    def judge(theta: Float[Tensor, "count n_w"]) -> Bool[Tensor, "count P"]:
+        theta = theta.float()
+        safe = shows_safe(network, theta, properties)
+        undecided = ~safe & (least_margin(network, theta, centre, properties) >= 0)
+        safe |= shows_safe_backward(network, theta, properties, undecided)
+        return safe | attack.survives(network, theta, properties, undecided & ~safe)
+
     largest = max(law.dimension, len(properties) * network.inputs)
-    for count in track(_batches(samples, BATCH_ELEMENTS // largest), "attack survival"):
-        theta = law.sample(count, generator).float()
-        survives = accepts(network, theta, properties)
-        open_ones = ~survives.all(0)
-        if open_ones.any():
-            survives[:, open_ones] |= attack.survives(network, theta, properties[open_ones])
-        survived += survives.sum(0)
-    return Estimate("attack-survival", rule, survived, samples)
+    batches = _batches(samples, largest, properties, ATTACKED_ELEMENTS)
+    successes = _count(draws_of(law, generator), judge, track(batches, "attack survival"))
+    return Estimate("attack-survival", rule, successes, samples)
 
 
-def _batches(samples: int, size: int) -> list[int]:
-    """How many networks are drawn at a time."""
-    size = max(1, size)
-    return [min(size, samples - start) for start in range(0, samples, size)]
+def _batches(
+    samples: int, held: int, properties: Properties, most: int | None = None
+) -> list[tuple[int, int]]:
+    """The first number and the count of the networks that are drawn at a time.
+
+    Args:
+        samples: how many in all.
+        held: numbers that are held for each.
+        properties: on the device that judges them.
+        most: how many numbers a processor is to hold, if not `CACHED_ELEMENTS`.
+    """
+    room = (most or CACHED_ELEMENTS) if properties.C.device.type == "cpu" else DEVICE_ELEMENTS
+    size = max(1, room // held)
+    return [(start, min(size, samples - start)) for start in range(0, samples, size)]
 
 
-def _joint_draws(laws: Sequence[Law], rule: AggregationRule, generator: torch.Generator) -> Draw:
-    """Aggregates of joint client draws: A(θ_1, …, θ_n), A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i if A is linear."""
-    gaussians = [law for law in laws if isinstance(law, DiagonalGaussian)]
-    if not isinstance(rule, LinearMap) or len(gaussians) < len(laws):
-        joint = JointDraws(laws, rule)
-        return lambda count: joint.sample(count, generator)
-    normals = QuantisedNormals(generator)
-    centre = rule([law.loc for law in gaussians]).float()
-    scales = [(w * law.scale).float() for w, law in zip(rule.weights, gaussians, strict=True)]
-
-    def draw(count: int) -> Float[Tensor, "count n_w"]:
-        total = centre.repeat(count, 1)
-        for scale in scales:
-            total.addcmul_(scale, normals(count, len(centre)).to(centre.device))
-        return total
-
-    return draw
+def _count(draws: Numbered, judge: Judge, batches: Iterable[tuple[int, int]]) -> Tensor:
+    """How many networks of all batches fulfil each property."""
+    return torch.stack([judge(draws(first, count)).sum(0) for first, count in batches]).sum(0)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
+from fedcert.verify.open_pairs import OpenPairs
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,37 @@ class ProjectedGradient:
         return worst_x, worst
 
     def survives(
-        self, network: Network, theta: Float[Tensor, "B n_w"], properties: Properties
+        self,
+        network: Network,
+        theta: Float[Tensor, "B n_w"],
+        properties: Properties,
+        tried: Bool[Tensor, "B P"] | None = None,
     ) -> Bool[Tensor, "B P"]:
-        """Whether the attack fails, for each network and property."""
-        return self(network, theta, properties)[1] >= 0
+        """Whether the attack fails, for each network and property.
+
+        A pair that is broken, or whose margin is not a number, needs no more steps, and drops out.
+
+        Args:
+            network: f.
+            theta: the parameters of B networks.
+            properties: the properties to violate.
+            tried: the pairs to attack, all where None; the others do not count as survivors.
+        """
+        survived = torch.zeros(len(theta), len(properties), dtype=torch.bool, device=theta.device)
+        pairs = OpenPairs.of(theta.detach(), properties, ~survived if tried is None else tried)
+        for _ in range(self.steps + 1):
+            if len(pairs.rows) == 0:
+                break
+            margin, gradient = pairs.margin_and_gradient(network)
+            pairs = pairs.step(gradient, self.reach / self.steps).only(margin >= 0)
+        survived[pairs.places] = True
+        return survived
 
 
 def least_margin(
-    network: Network, theta: Float[Tensor, "B n_w"], x: Float[Tensor, "B P p"], properties: Properties
+    network: Network, theta: Float[Tensor, "B n_w"], x: Float[Tensor, "*B P p"], properties: Properties
 ) -> Float[Tensor, "B P"]:
-    """min_r (C f_θ(x) + d)_r, one input for each network and property."""
+    """min_r (C f_θ(x) + d)_r, one input for each property, or for each network and property."""
     outputs = network(theta, x)
     C, d = properties.C.to(outputs.dtype), properties.d.to(outputs.dtype)
     return (torch.einsum("prk,bpk->bpr", C, outputs) + d).amin(-1)
