@@ -61,6 +61,15 @@ def test_clients_learn_as_the_run_asks(posterior: str, kind: type) -> None:
             assert tensor.equal(other.law.tensors()[name])
 
 
+def test_clients_that_train_together_learn_the_same_up_to_rounding(tmp_path: Path) -> None:
+    federation = form(CONFIG, choose_examples(CONFIG))
+    together = CONFIG.model_copy(update={"train_together": True})
+    apart, joined = (train_clients(config, federation) for config in (CONFIG, together))
+    for one, other in zip(apart, joined, strict=True):
+        assert torch.allclose(one.law.loc, other.law.loc, atol=1e-3)
+        assert other.seconds > 0
+
+
 @pytest.mark.parametrize("posterior", ["bbb", "laplace", "ensemble"])
 def test_a_posterior_that_was_made_before_is_read_back(posterior: str, tmp_path: Path) -> None:
     quick = {"epochs": 1, "batch_size": 32}

@@ -234,6 +234,7 @@ BAD_VALUES: dict[str, list[Any]] = {
         5,
     ],
     "members": [0, -1, 1001, 2.5, "few"],
+    "train_together": ["perhaps"],
     "training": [{"epochs": -1}, {"learning_rate": float("nan")}, {"kl_coefficient": -1}, {"momentum": 1}, 5],
 }
 
@@ -358,3 +359,8 @@ def test_a_file_that_cannot_be_read_is_refused_by_its_path(tmp_path: Path, name:
 def test_a_configuration_cannot_be_changed_after_its_checks() -> None:
     with pytest.raises(ValueError, match="frozen"):
         RunConfig().clients = 0
+
+
+def test_only_bayes_by_backprop_trains_clients_together() -> None:
+    assert load_config(None, {"train_together": True}).train_together
+    assert "train_together" in refused(None, {"train_together": True, "posterior": "laplace"})

@@ -20,7 +20,6 @@ LAST = {"posterior": "laplace", "structure": "last-layer-full"}
         ({"prior_precision": 30}, "prior-precision: laplace and ensemble have it"),
         ({"posterior": "laplace", "structure": "kron", "network": "cnn:8"}, "with convolutions take diag"),
         ({**LAST, "scale": 1e-5}, "scale: a number replaces the deviations of independent weights"),
-        ({**LAST, "confidence_draws": 5}, "confidence-draws: confidence bounds are for independent weights"),
         ({**LAST, "prior_precision": 3, "laplace": {"prior_precision": 2}}, "laplace.prior-precision is 2"),
         ({**LAST, "prior_precision": 3, "laplace": {"prior_scale": 2}}, "not both"),
         (

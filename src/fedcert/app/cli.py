@@ -90,6 +90,14 @@ def run(
         ),
     ] = None,
     members: Annotated[int | None, typer.Option(help="Number of networks in a client's ensemble.")] = None,
+    train_together: Annotated[
+        bool | None,
+        typer.Option(
+            "--train-together/--train-apart",
+            help="Train all clients in one batch, on the device (only bbb): faster, and equal to training"
+            " apart up to rounding.",
+        ),
+    ] = None,
     scale: Annotated[
         str | None, typer.Option(help="Posterior standard deviation: a number, or 'learned'.")
     ] = None,

@@ -1,8 +1,8 @@
 """The clients of a run: which examples each client has, and what it learns from them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import torch
 from jaxtyping import Float, Int64
@@ -22,6 +22,7 @@ from fedcert.model.features import Feature
 from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
 from fedcert.randomness import stream
+from fedcert.training.batched import Pupil, train_together
 from fedcert.training.structured_laplace import StructuredLaplace
 
 
@@ -154,8 +155,11 @@ def train_clients(
         once: makes each posterior, or reads it back if it was made before.
     """
     clients = range(len(federation.shards))
+    train = partial(train_client, config, federation)
+    if config.train_together:
+        train = _together(config, federation, track)
     return [
-        once(f"posteriors/client-{i}.safetensors", partial(train_client, config, federation, i), POSTERIOR)
+        once(f"posteriors/client-{i}.safetensors", partial(train, i), POSTERIOR)
         for i in track(clients, "training clients", len(clients))
     ]
 
@@ -171,6 +175,26 @@ def train_client(config: RunConfig, federation: Federation, client: int) -> Post
     shard, generator = federation.shards[client], stream(config.seed, "training", client)
     learn = partial(config.trainer, federation.network, shard.x.float(), shard.label)
     return Posterior(*timed(partial(learn, federation.initial, generator)))
+
+
+def _together(config: RunConfig, federation: Federation, track: Tracker) -> Callable[[int], Posterior]:
+    """What each client learns when all are trained in one batch, as soon as one of them is asked for."""
+
+    @cache
+    def everyone() -> tuple[list[DiagonalGaussian], float]:
+        pupils = [
+            Pupil(shard.x.float(), shard.label, federation.initial, stream(config.seed, "training", i))
+            for i, shard in enumerate(federation.shards)
+        ]
+        train = partial(train_together, config.training, federation.network, pupils, config.device, track)
+        laws, seconds = timed(train)
+        return laws, seconds / len(laws)
+
+    def learned(client: int) -> Posterior:
+        laws, seconds = everyone()
+        return Posterior(laws[client], seconds)
+
+    return learned
 
 
 def scaled(law: StatedLaw, scale: Scale) -> StatedLaw:

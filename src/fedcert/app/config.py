@@ -87,6 +87,7 @@ class RunConfig(BaseModel):
     training: BayesByBackprop = BayesByBackprop()
     laplace: Laplace = Laplace()
     members: Members = 3
+    train_together: bool = False
     scale: Annotated[Scale, BeforeValidator(read_scale)] = "learned"
     rule: RuleName = "fedavg"
     weights: Annotated[WeightsName | tuple[Weight, ...], BeforeValidator(read_weights)] = "uniform"
@@ -147,11 +148,15 @@ class RunConfig(BaseModel):
             raise ValueError(
                 "inputs: 'given' stands for a file of your own inputs, which fedcert certify takes"
             )
+        if self.train_together and self.posterior != "bbb":
+            raise ValueError(
+                "train_together: only clients that learn by Bayes by Backprop (bbb) train together"
+            )
         own = self.table or self.given
         wrong = disagreement(self.dataset, own, self.clients, self.concentration, self.architecture)
         wrong = wrong or law_disagreement(
             self.posterior, self.structure, self.prior_precision, self.laplace.prior_precision,
-            self.scale, self.confidence_draws, self.architecture,
+            self.scale, self.architecture,
         )  # fmt: skip
         if wrong:
             raise ValueError(wrong)
@@ -214,13 +219,14 @@ TRAINING_SETTINGS = {
     "training",
     "laplace",
     "members",
+    "train_together",
     "seed",
 }
 """Settings that determine the clients' posteriors."""
 UNREAD_SETTINGS = {
     "bbb": frozenset({"laplace", "members", "structure", "prior_precision"}),
-    "laplace": frozenset({"training", "members"}),
-    "ensemble": frozenset({"training", "structure"}),
+    "laplace": frozenset({"training", "members", "train_together"}),
+    "ensemble": frozenset({"training", "structure", "train_together"}),
 }
 """Settings that a run with this kind of posterior does not read."""
 

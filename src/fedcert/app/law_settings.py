@@ -10,7 +10,6 @@ def law_disagreement(
     prior_precision: float | None,
     stated_precision: float | None,
     scale: Scale,
-    confidence_draws: int,
     architecture: Architecture,
 ) -> str | None:
     """What does not fit together in the settings of a law, if anything.
@@ -21,7 +20,6 @@ def law_disagreement(
         prior_precision: of Laplace's prior; None where it is not fixed.
         stated_precision: the same in the table of the trainer.
         scale: of the deviations.
-        confidence_draws: the number of models that are drawn for a confidence bound.
         architecture: of the network.
     """
     if posterior == "bbb" and prior_precision is not None:
@@ -39,6 +37,4 @@ def law_disagreement(
         )
     if scale != "learned":
         return f"scale: a number replaces the deviations of independent weights; {structure} has others"
-    if confidence_draws:
-        return f"confidence-draws: confidence bounds are for independent weights, and {structure} has others"
     return None

@@ -78,12 +78,12 @@ class BayesByBackprop:
                 noise = torch.randn(len(mean), generator=generator)
                 theta = mean + scale * noise
                 loss = cross_entropy(network(theta, x[batch]), label[batch])
-                loss = loss + self.kl_coefficient * self._divergence(mean, scale)
+                loss = loss + self.kl_coefficient * self.divergence(mean, scale)
                 optimiser.step(loss)
         with torch.no_grad():
             return DiagonalGaussian(mean.double(), softplus(rho).double())
 
-    def _divergence(self, mean: Float[Tensor, "n_w"], scale: Float[Tensor, "n_w"]) -> Float[Tensor, ""]:
+    def divergence(self, mean: Float[Tensor, "*C n_w"], scale: Float[Tensor, "*C n_w"]) -> Float[Tensor, ""]:
         """KL(N(μ, σ²) ‖ N(0, s²)) = Σ [log(s/σ) + (σ² + μ²)/(2 s²) − 1/2]."""
         ratio = scale / self.prior_scale
         return (0.5 * (ratio.square() + (mean / self.prior_scale).square() - 1) - ratio.log()).sum()
