@@ -1,7 +1,7 @@
 """Settings that all tests share."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import jaxtyping
 import pytest
@@ -16,6 +16,20 @@ settings.load_profile("patient")
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one worker a core: more threads would only spin
     torch.set_num_threads(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Every call in a fast test is checked against its annotations; slow tests run as a user's program does.
+
+    Checking takes half the time of a test. FEDCERT_ANNOTATIONS=all checks slow tests too.
+    """
+    slow = item.get_closest_marker("slow") is not None
+    jaxtyping.config.update("jaxtyping_disable", slow and os.environ.get("FEDCERT_ANNOTATIONS") != "all")
+    try:
+        return (yield)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture
