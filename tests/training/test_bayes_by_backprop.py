@@ -91,7 +91,7 @@ def test_the_divergence_is_torchs(parameters: list[tuple[float, float]], prior_s
     mean, scale = torch.tensor(parameters, dtype=torch.float64).unbind(-1)
     prior = Normal(torch.zeros_like(mean), torch.full_like(mean, prior_scale))
     expected = kl_divergence(Normal(mean, scale), prior).sum()
-    actual = BayesByBackprop(prior_scale=prior_scale)._divergence(mean, scale)
+    actual = BayesByBackprop(prior_scale=prior_scale).divergence(mean, scale)
     assert actual.item() == pytest.approx(expected.item(), rel=1e-9, abs=1e-9)
 
 
