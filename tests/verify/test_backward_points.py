@@ -61,6 +61,15 @@ def test_it_shows_more_than_intervals(seed: int) -> None:
     assert backward.sum() > forward.sum()
 
 
+def test_properties_in_pieces_are_shown_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, theta, properties = make_problem(0, mlp(4, 12, 3))
+    everything = torch.ones(len(theta), len(properties), dtype=torch.bool)
+    whole = shows_safe_backward(network, theta, properties, everything)
+    monkeypatch.setattr("fedcert.verify.backward_points.HELD_ELEMENTS", 2 * len(theta) * 2 * 4)
+    assert torch.equal(shows_safe_backward(network, theta, properties, everything), whole)
+    assert 0 < whole.double().mean() < 1
+
+
 def test_other_layers_show_nothing() -> None:
     network, theta, properties = make_problem(0, Network((Linear(2, 3), Tanh(), Linear(3, 2))))
     everything = torch.ones(len(theta), len(properties), dtype=torch.bool)

@@ -24,7 +24,7 @@ from fedcert.verify.points import accepts, shows_safe
 
 CACHED_ELEMENTS = 2**18  # numbers of single precision that stay in a processor's cache
 ATTACKED_ELEMENTS = 2**20  # attacks have few inputs for each network: more networks hide what a step costs
-DEVICE_ELEMENTS = 2**26  # numbers that keep another device busy, and leave it memory
+DEVICE_ELEMENTS = 2**24  # numbers that keep another device busy, and leave it memory
 Judge = Callable[[Float[Tensor, "count n_w"]], Bool[Tensor, "count P"]]
 
 

@@ -13,6 +13,8 @@ from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.verify.open_pairs import packed
 
+HELD_ELEMENTS = 2**26  # coefficients of inputs that are held at a time
+
 
 def shows_safe_backward(
     network: Network, theta: Float[Tensor, "B n_w"], properties: Properties, tried: Bool[Tensor, "B P"]
@@ -29,9 +31,20 @@ def shows_safe_backward(
         properties: P properties.
         tried: the pairs to look at.
     """
+    if not all(isinstance(layer, Affine | ReLU) for layer in network.layers):
+        return torch.zeros_like(tried)
+    size = max(1, HELD_ELEMENTS // (len(theta) * properties.C.shape[-2] * network.inputs))
+    parts = [slice(start, start + size) for start in range(0, len(properties), size)]
+    return torch.cat([_shown(network, theta, properties[part], tried[:, part]) for part in parts], -1)
+
+
+def _shown(
+    network: Network, theta: Float[Tensor, "B n_w"], properties: Properties, tried: Bool[Tensor, "B P"]
+) -> Bool[Tensor, "B P"]:
+    """The same for properties whose coefficients are held at once."""
     shown = torch.zeros_like(tried)
     rows, columns, used = packed(tried)
-    if len(rows) == 0 or not all(isinstance(layer, Affine | ReLU) for layer in network.layers):
+    if len(rows) == 0:
         return shown
     lower, upper, C, d = (
         part.to(theta.dtype)[columns]
