@@ -155,9 +155,8 @@ def train_clients(
         once: makes each posterior, or reads it back if it was made before.
     """
     clients = range(len(federation.shards))
-    train = partial(train_client, config, federation)
-    if config.train_together:
-        train = _together(config, federation, track)
+    apart = partial(train_client, config, federation)
+    train = _together(config, federation, track) if config.train_together else apart
     return [
         once(f"posteriors/client-{i}.safetensors", partial(train, i), POSTERIOR)
         for i in track(clients, "training clients", len(clients))

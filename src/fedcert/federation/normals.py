@@ -45,7 +45,9 @@ class CountedNormals:
         counters = -(-self.dimension // NORMALS)
         words = random_words(self.key, stream, 1 + first * counters, count * counters, device)
         bits = words.view(torch.int16).view(count, counters * NORMALS)[:, : self.dimension]
-        chosen = (bits.int() & (LEVELS - 1)).flatten()
+        if words.device.type == "cpu":  # numpy looks up sixteen bits as they are
+            return torch.from_numpy(quantiles(words.device).numpy().take(bits.numpy().view(np.uint16)))
+        chosen = bits.int().bitwise_and_(LEVELS - 1).flatten()
         return quantiles(words.device).index_select(0, chosen).view(count, self.dimension)
 
 
