@@ -93,7 +93,7 @@ def run(
     train_together: Annotated[
         bool | None,
         typer.Option(
-            "--train-together/--train-apart",
+            "--train-together/--no-train-together",
             help="Train all clients in one batch, on the device (only bbb): faster, and equal to training"
             " apart up to rounding.",
         ),

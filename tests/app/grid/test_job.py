@@ -18,6 +18,7 @@ OTHER = {
     "training": {"epochs": 1},
     "laplace": {"epochs": 1},
     "members": 2,
+    "train_together": True,
     "seed": 5,
 }
 
