@@ -18,7 +18,7 @@ import torch
 from common import HEADER, SETTINGS, Setting, Trained, mean, percent, train
 from projected_certificates import chained
 
-from fedcert.families.projected import bound
+from fedcert.families.projected import bound, constraint_tails
 from fedcert.families.projected.direct import upper_bound
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.references import Conditional, Static
@@ -65,7 +65,7 @@ def row(job: tuple[Setting, float | None]) -> str:
 
     values = [chained(trained, Static()), chained(trained, Conditional())]
     with patch.object(IndependentNoise, "over_moved", neuron_by_neuron):
-        with patch.object(bound, "WORTH_INVERTING", 2.0):
+        with patch.object(constraint_tails, "WORTH_INVERTING", 2.0):
             values.append(certified())
         values.append(certified())
     values.append(certified())

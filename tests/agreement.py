@@ -11,10 +11,11 @@ from flint import arb
 from saved_certificates import as_document
 from torch import Tensor
 
-from fedcert.families.projected.bound import Split, TailChoices, Violation, analysis
+from fedcert.families.projected.bound import Split, Violation, analysis
 from fedcert.families.projected.centre import Known
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import chosen_violation
+from fedcert.families.projected.constraint_tails import TailChoices
 from fedcert.families.projected.split import uniform_split
 from fedcert.families.projected.spread import Spread
 from fedcert.families.projected.transported import client_layers

@@ -22,6 +22,7 @@ from fedcert.families.projected.chain import Federation, chained_violation
 from fedcert.families.projected.chernoff import _exponent
 from fedcert.families.projected.direct import lower_bound
 from fedcert.families.projected.inversion import Row, characteristic
+from fedcert.families.projected.later import lowest_deviations
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines as ReLULines
@@ -608,9 +609,22 @@ def convolution() -> bool:
         return all(below(low, truth) for low, truth in zip(found, truths, strict=True))
 
 
+def lowest_deviation() -> bool:
+    """σ_3 = s* ‖C‖ |h| of a last layer whose scale is only known within a quarter; all else is fixed."""
+    one, none = full(1.0, 1, 1), full(0.0, 1, 1)
+    fixed = DiagonalAffine(one, none[0], none, none[0], none, none[0], 0.0)
+    layers = [fixed, fixed, DiagonalAffine(one, none[0], one, none[0], none, none[0], 0.25)]
+    properties = Properties(Box.point(full(2.0, 1, 1)), full(1.0, 1, 1, 1), none)
+    split = uniform_split(layers, properties, STARTS[0])
+    found = bound.analysis(layers, properties, split)[1]
+    form = centre.linear_form(properties.C, layers, found[0])
+    (low,), _ = lowest_deviations(form, layers, found[0], split.deviation[:, -1])
+    return 1.4 < low.item() <= 0.75 * 2.0
+
+
 def characteristic_function() -> bool:
     """One neuron of mean 0 and no constant: φ is known, and nothing but the library errs."""
-    row = Row(0.0, np.array([1.3]), np.array([0.4]), 0.7, 0.0, 0.0, np.array([0.0]), np.array([1.0]))
+    row = Row(0.0, np.array([1.3]), np.array([0.4]), 0.7, (), np.array([0.0]), np.array([1.0]))
     tau = np.linspace(0.1, 3.0, 40)
     value, error = characteristic(row, tau)
     with precision(200):

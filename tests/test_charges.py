@@ -120,6 +120,11 @@ def unsteep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(affine.math, "pi", math.inf)
 
 
+def exact_scales(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales are taken to be as large as stated."""
+    monkeypatch.setattr(affine.DiagonalAffine, "looseness", lambda _self, deviation: 0 * deviation)
+
+
 def as_it_is(x: Tensor, roundings: int) -> Tensor:
     """An `above` that stays where it is."""
     return x
@@ -223,6 +228,7 @@ CHARGES = [
     Charge("projected.view.form", changed(view, "above", nothing_above), cases.chained_forms),
     Charge("projected.centre.shifted: down", changed(centre, "down", unmoved), cases.shifted_form),
     Charge("projected.chernoff._exponent", without("_exponent"), cases.exponent),
+    Charge("projected.later: looseness", exact_scales, cases.lowest_deviation),
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
     Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
     Charge("projected.tails._convolve_down", changed(tails, "gamma", nothing_lost), cases.convolution),

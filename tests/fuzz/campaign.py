@@ -69,6 +69,8 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "noise": (pieces.noises, 3),
     "shaken rows": (pieces.shaken_rows, 2),
     "inversion": (pieces.inversion, 0.5),
+    "later noise": (pieces.later_noise, 0.5),
+    "lowest deviations": (pieces.lowest_deviation, 1),
     "cell certificates": (certificates.cells, 2),
     "box certificates": (certificates.boxes, 0.2),
     "projected, one layer": (certificates.one_layer, 1),

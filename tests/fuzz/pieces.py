@@ -10,12 +10,18 @@ from flint import arb
 from problems import normal, uniform
 from torch import Tensor
 
+from fedcert.families.projected.bound import analysis
+from fedcert.families.projected.centre import linear_form
 from fedcert.families.projected.inversion import Row, lower_tail
+from fedcert.families.projected.later import lowest_deviations
 from fedcert.families.projected.rectified import first_activations
 from fedcert.families.projected.relaxation import Lines, through_relu
+from fedcert.families.projected.split import uniform_split
 from fedcert.families.projected.spread import concentration
 from fedcert.laws.affine import MAX_NORMAL, MovedInputs
 from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
+from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.numerics.rectified import log_moment, second_moment
 from fuzz.balls import EXACT, above, accurate, balls, dot, exactly, norm, precision, relu, tail
 from fuzz.hostile import anything, between, choice
@@ -230,6 +236,48 @@ def inversion(generator: torch.Generator) -> Iterator[Verdict]:
     form = Neuron(*(arb(v) for v in (0.0, a, r, bias, mean, t)))
     rough, spread = form.rough()
     constant = sigmas * spread - rough
-    row = Row(constant, np.array([a]), np.array([r]), bias, 0.0, 0.0, np.array([mean]), np.array([t]))
+    row = Row(constant, np.array([a]), np.array([r]), bias, (), np.array([mean]), np.array([t]))
     found = lower_tail(row, constant + rough, spread)
     yield verdict(above(found, form.shifted(constant).tail()), f"inversion {row}", found)
+
+
+def later_noise(generator: torch.Generator) -> Iterator[Verdict]:
+    """The tail of g + N_b − s' max(Z, 0) + s max(−Z, 0): those of two neurons, less that of none."""
+    bias, highest = 0.2 + uniform(generator, 1).item(), 2 * uniform(generator, 1).item()
+    lowest, sigmas = highest * uniform(generator, 1).item(), 8 * uniform(generator, 1).item() - 2
+    constant, none = sigmas * math.hypot(bias, highest), np.zeros(1)
+    row = Row(constant, none, none, bias, ((lowest, highest),), none, np.ones(1))
+    found = lower_tail(row, constant, math.hypot(bias, highest))
+    halves = [Neuron(*(arb(v) for v in (constant, s, 0.0, bias, 0.0, 1.0))) for s in (-highest, lowest)]
+    with precision(64):
+        truth = halves[0].tail() + halves[1].tail() - tail(arb(constant) / arb(bias))
+    yield verdict(above(found, truth), f"later noise {row}", found)
+
+
+def lowest_deviation(generator: torch.Generator) -> Iterator[Verdict]:
+    """σ_3 = √(Σ r_k² h_k² + r_b²) of a network whose first two layers are fixed: a number."""
+    inner = [fixed_layer(generator, 3, K), fixed_layer(generator, 4, 3)]
+    last, x = layer_of(generator, 2, 4), normal(generator, 1, K)
+    C, d = normal(generator, 1, 1, 2), torch.zeros(1, 1, dtype=torch.float64)
+    problem, network = Properties(Box.point(x), C, d), [*inner, last]
+    split = uniform_split(network, problem, (1e-6, 1e-9, 1e-9))
+    known = analysis(network, problem, split)[1][0]
+    form = linear_form(C, network, known)
+    ((found,), _) = lowest_deviations(form, network, known, split.deviation[:, -1])
+    with precision(EXACT):
+        h = balls(x[0])
+        for layer in inner:
+            h = [relu(dot(row, h) + m) for row, m in zip(balls(layer.weight), balls(layer.bias), strict=True)]
+        rows = [v * v for v in balls(C[0, 0])]
+        S = [*zip(*balls(last.weight_scale), strict=True)]
+        variances = [dot(rows, [s * s for s in column]) for column in S]
+        square = dot(variances, [v * v for v in h]) + dot(rows, [s * s for s in balls(last.bias_scale)])
+        truth = square.sqrt()
+    value = found.item()
+    yield verdict(not truth < arb(value), f"lowest deviation {value} of {float(truth)}", value)
+
+
+def fixed_layer(generator: torch.Generator, outputs: int, inputs: int) -> DiagonalAffine:
+    """A layer without noise."""
+    W, b = normal(generator, outputs, inputs), normal(generator, outputs)
+    return DiagonalAffine(W, b, 0 * W, 0 * b, 0 * W, 0 * b, 0.0)

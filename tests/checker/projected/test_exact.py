@@ -31,7 +31,7 @@ def uniform(pair: Both, ranges: float, moving: float, deviating: float) -> Choic
         [np.full(w, 0.5) for w in deep],
         [np.full(2 * w, 5.0) for w in deep],
         [np.full(w, 5.0) for w in deep],
-        [TailChoice(1.0, 1.0, 1.0, 100)] * 2,
+        [TailChoice(1.0, 1.0, 1.0, 100, (5.0,) * (len(deep)))] * 2,
     )
 
 
@@ -49,6 +49,7 @@ def test_every_event_is_paid(depth: int) -> None:
             due += layer.outputs * (4 * (3 * place - 2) * moving + (2 * (place - 2) + 1) * deviating)
             due += layer.outputs * (2 * ranges + 1e-11)
         due += 2 * ((3 * depth - 2) * moving + (depth - 2) * deviating)
+        due += 2 * sum(1e-11 + before * deviating for before in range(depth - 2))
     assert float(price) == pytest.approx(due, rel=1e-12)
 
 
@@ -154,7 +155,8 @@ def test_a_rate_that_is_of_no_use_proves_nothing(name: str, rate: float) -> None
 
 def tail_of(given: Form, unit_of: float = 1.0) -> arb:
     """The tail of the only row, whose mean and deviation are about as large as the unit."""
-    return row_tail(given, 0, TailChoice(1 / unit_of, unit_of, unit_of, 100))
+    lowest = [own * 0.9 for own in given.later]
+    return row_tail(given, 0, TailChoice(1 / unit_of, unit_of, unit_of, 100), lowest)
 
 
 def form(**changes: object) -> Form:

@@ -11,6 +11,7 @@ from balls import array, between, density, inside, integral
 from flint import acb, arb
 
 from fedcert.families.projected import centre as fast
+from fedcert.families.projected import later
 from fedcert_check.balls import exact
 from fedcert_check.projected.exact import first_law, width
 from fedcert_check.projected.forms import (
@@ -22,6 +23,7 @@ from fedcert_check.projected.forms import (
     linear_form,
     through_relu,
 )
+from fedcert_check.projected.later import lowest_deviations
 from fedcert_check.projected.layers import Unproven
 from fedcert_check.projected.movement import Moved
 
@@ -187,3 +189,19 @@ def test_widths_are_those_of_their_failure_probabilities() -> None:
         u = width(failure)
         assert (-u * u / 2).exp().overlaps(arb(failure))
     assert torch.isfinite(torch.tensor(float(width(5e-324))))
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_lowest_deviations_are_those_of_the_fast_path(seed: int, depth: int) -> None:
+    pair = both(seed, depth, scale=0.02)
+    mine, theirs = known_alike(pair)
+    form = fast.linear_form(pair.properties.C, pair.fast_layers, theirs)
+    failure = torch.full((1,), 1e-3, dtype=torch.float64)
+    found, rates = later.lowest_deviations(form, pair.fast_layers, theirs, failure)
+    again = lowest_deviations(pair.region.C, pair.layers, mine, rates[0].numpy(), arb(1e-3))
+    assert any(bool((low > 0).any()) for low in found)
+    for ball, low in zip(again, found, strict=True):
+        lower_bound(ball, low[0], 1)
+    none = lowest_deviations(pair.region.C, pair.layers, mine, 0 * rates[0].numpy(), arb(1e-3))
+    assert all(low == 0 for own in none for low in own)

@@ -29,24 +29,23 @@ def array(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def make_row(seed: int, neurons: int, noise: float, shift: float, reflected: float, last: float) -> Row:
+def make_row(seed: int, neurons: int, noise: float, shift: float, lowest: float, highest: float) -> Row:
     generator = stream(seed, "row")
     return Row(
         normal(generator, 1).item(),
         normal(generator, neurons).numpy(),
         noise * uniform(generator, neurons).numpy(),
         0.1 + uniform(generator, 1).item(),
-        reflected,
-        last,
+        ((lowest, highest),),
         normal(generator, neurons).numpy() + shift,
         0.1 + uniform(generator, neurons).numpy(),
     )
 
 
-def lone(constant: float, bias_noise: float, reflected: float = 0.0, last: float = 0.0) -> Row:
+def lone(constant: float, bias_noise: float, lowest: float = 0.0, highest: float = 0.0) -> Row:
     """A form whose only neuron does nothing."""
     none, one = array(0.0), array(1.0)
-    return Row(constant, none, none, bias_noise, reflected, last, none, one)
+    return Row(constant, none, none, bias_noise, ((lowest, highest),), none, one)
 
 
 def moments(row: Row) -> tuple[float, float]:
@@ -57,9 +56,9 @@ def moments(row: Row) -> tuple[float, float]:
     mean = row.mean * below + density
     square = (row.mean**2 + row.deviation**2) * below + row.mean * density
     centre = row.constant + (row.coefficient * mean).sum()
-    centre -= math.sqrt(2 / math.pi) * (row.reflected + row.last / 2)
+    centre -= sum(highest - lowest for lowest, highest in row.later) / math.sqrt(2 * math.pi)
     variance = row.coefficient**2 * (square - mean**2) + row.noise**2 * square
-    total = variance.sum() + row.bias_noise**2 + row.reflected**2 + row.last**2
+    total = variance.sum() + row.bias_noise**2 + sum(highest**2 for _, highest in row.later)
     return float(centre), math.sqrt(total)
 
 
@@ -80,8 +79,10 @@ def exact_characteristic(row: Row, tau: float) -> acb:
     columns = (row.coefficient, row.noise, row.mean, row.deviation)
     for a, r, mean, deviation in zip(*(c.tolist() for c in columns), strict=True):
         value *= exact_factor(t * a, t * r, mean, deviation)
-    value *= 2 * exact_factor(-t * row.reflected, arb(0), 0.0, 1.0) - 1  # |Z| is max(Z, 0) given Z > 0
-    return value * exact_factor(-t * row.last, arb(0), 0.0, 1.0)
+    for lowest, highest in row.later:
+        halves = exact_factor(-t * highest, arb(0), 0.0, 1.0) + exact_factor(t * lowest, arb(0), 0.0, 1.0)
+        value *= halves - 1  # either one is ½ where the other one counts
+    return value
 
 
 def distance(found: complex, truth: acb) -> arb:
@@ -89,7 +90,7 @@ def distance(found: complex, truth: acb) -> arb:
 
 
 def integral_tail(row: Row) -> arb:
-    """Pr(Y < 0) for one neuron and neither reflected nor last noise, or for these and no neuron.
+    """Pr(Y < 0) for one neuron and no later layer, or for one later layer and no neuron.
 
     Integrates the normal tail of Y, given h or Z, over all that matters: a little from below.
     """
@@ -102,14 +103,17 @@ def integral_tail(row: Row) -> arb:
         scale = (r * r * h * h + b * b).sqrt(analytic=analytic)
         return complex_cdf(-(g + a * h) / scale) * (-z * z / 2).exp()
 
-    def given_z(z: acb, _analytic: bool) -> acb:
-        return complex_cdf(-(g - (row.reflected + row.last) * z) / b) * (-z * z / 2).exp()
-
     at_zero, root = normal_cdf(-g / b), (2 * arb.pi()).sqrt()
-    if row.reflected:
-        value = 2 * acb.integral(given_z, 0, 11).real / root
-    elif row.last:
-        value = at_zero / 2 + acb.integral(given_z, 0, 11).real / root
+    if any(highest for _, highest in row.later):
+        ((lowest, highest),) = row.later
+
+        def given_z(s: float) -> arb:
+            def density(z: acb, _analytic: bool) -> acb:
+                return complex_cdf(-(g - s * z) / b) * (-z * z / 2).exp()
+
+            return acb.integral(density, 0, 11).real / root
+
+        value = given_z(highest) + given_z(-lowest)
     else:
         start = min(11.0, max(-11.0, -float(mean / t)))
         value = normal_cdf(-mean / t) * at_zero + acb.integral(given_h, start, 11).real / root
@@ -161,9 +165,9 @@ def test_the_closed_form_of_a_factor_is_its_integral(nu: float, v: float, root: 
     st.sampled_from([0.0, 0.7]),
 )
 def test_the_characteristic_function_is_within_its_charged_error(
-    seed, neurons, noise, shift, reflected, last
+    seed, neurons, noise, shift, lowest, highest
 ) -> None:
-    row = make_row(seed, neurons, noise, shift, reflected, last)
+    row = make_row(seed, neurons, noise, shift, lowest, highest)
     tau = np.exp(6 * uniform(stream(seed, "tau"), 4).numpy() - 4)
     value, error = characteristic(row, tau)
     for found, charged, t in zip(value.tolist(), error.tolist(), tau.tolist(), strict=True):
@@ -191,7 +195,7 @@ def test_the_tail_of_an_almost_surely_linear_form_is_gaussian(neurons: int, sigm
 @pytest.mark.parametrize(("coefficient", "noise"), [(1.0, 0.0), (-1.0, 0.05), (3.0, 0.05)])
 def test_the_tail_of_one_neuron_is_that_of_its_integral(nu, sigmas, coefficient, noise) -> None:
     """One neuron has tails beyond ten of its deviations, so a wider step is asked for."""
-    row = Row(0.0, array(coefficient), array(noise), 0.3, 0.0, 0.0, array(0.7 * nu), array(0.7))
+    row = Row(0.0, array(coefficient), array(noise), 0.3, (), array(0.7 * nu), array(0.7))
     centre, spread = moments(row)
     row = replace(row, constant=sigmas * spread - centre)
     truth = integral_tail(row)
@@ -203,27 +207,34 @@ def test_the_tail_of_one_neuron_is_that_of_its_integral(nu, sigmas, coefficient,
 @pytest.mark.parametrize("sigmas", [-1.0, 0.0, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("noise", [0.1, 0.2, 0.5, 2.0])
 def test_the_tail_of_one_noisy_neuron_is_bounded_though_moments_are_infinite(noise, sigmas) -> None:
-    row = Row(0.0, array(-1.0), array(noise), 0.3, 0.0, 0.0, array(0.5), array(0.7))
+    row = Row(0.0, array(-1.0), array(noise), 0.3, (), array(0.5), array(0.7))
     centre, spread = moments(row)
     row = replace(row, constant=sigmas * spread - centre)
     assert integral_tail(row).lower() <= arb(lower_tail(row, *moments(row)))
 
 
 @pytest.mark.parametrize("sigmas", [-1.0, 0.0, 0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize(("reflected", "last"), [(1.0, 0.0), (0.0, 1.0), (0.2, 0.0), (0.0, 0.2)])
-def test_the_tails_of_reflected_and_last_noise_are_those_of_their_integrals(sigmas, reflected, last) -> None:
-    row = lone(sigmas * math.hypot(0.2, reflected + last), 0.2, reflected, last)
+@pytest.mark.parametrize(("lowest", "highest"), [(0.0, 1.0), (0.9, 1.0), (0.0, 0.2), (0.2, 0.2)])
+def test_the_tails_of_later_noise_are_those_of_their_integrals(sigmas, lowest, highest) -> None:
+    row = lone(sigmas * math.hypot(0.2, highest), 0.2, lowest, highest)
     truth, found = integral_tail(row), lower_tail(row, *moments(row))
     assert truth.lower() <= arb(found)
     assert found == pytest.approx(float(truth), abs=1e-8)
 
 
-@pytest.mark.parametrize("sigmas", [0.5, 1.0, 2.0, 3.0])
-@pytest.mark.parametrize(("reflected", "last", "tails"), [(1.0, 0.0, 2), (0.0, 1.0, 1)])
-def test_reflected_noise_alone_has_two_tails_and_last_noise_one(sigmas, reflected, last, tails) -> None:
-    row = lone(sigmas, 0.01, reflected, last)
-    expected = tails * float(normal_cdf(arb(-sigmas)))
+@pytest.mark.parametrize("sigmas", [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 3.0])
+def test_later_noise_alone_has_its_largest_deviation_below_and_its_least_above(sigmas: float) -> None:
+    row = lone(sigmas, 0.01, 0.8, 1.0)
+    expected = float(normal_cdf(arb(-sigmas / (1.0 if sigmas > 0 else 0.8))))
     assert lower_tail(row, *moments(row)) == pytest.approx(expected, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("deviation", [0.8, 0.87, 1.0])
+@pytest.mark.parametrize("shift", [-1.0, 0.1, 1.5])
+def test_noise_of_any_deviation_between_the_bounds_has_no_larger_tail(deviation: float, shift: float) -> None:
+    row = replace(make_row(3, 4, 0.05, 0.0, 0.8, 1.0), constant=shift)
+    between = replace(row, later=((deviation, deviation),))
+    assert lower_tail(between, *moments(between)) <= lower_tail(row, *moments(row)) + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -252,7 +263,7 @@ def test_the_tail_hardly_depends_on_rough_moments(seed: int) -> None:
 def test_the_tail_of_a_form_without_enough_noise_is_still_bounded() -> None:
     """No Gaussian noise to speak of: what is left out after the last term is charged."""
     for bias_noise in (1e-3, 1e-6, 1e-100):
-        row = Row(0.2, array(1.0), array(0.0), bias_noise, 0.0, 0.0, array(-0.5), array(1.0))
+        row = Row(0.2, array(1.0), array(0.0), bias_noise, (), array(-0.5), array(1.0))
         assert lower_tail(row, *moments(row)) >= 0.0
         row = replace(row, constant=-0.2)
         assert lower_tail(row, *moments(row)) >= float(normal_cdf(arb(0.7)))
@@ -274,12 +285,21 @@ def test_nothing_is_claimed_without_moments(centre: float, spread: float) -> Non
     assert lower_tail(lone(100.0, 1.0), float(centre), float(spread)) == 1.0
 
 
-@pytest.mark.parametrize("name", ["constant", "bias_noise", "reflected", "last"])
-def test_nothing_is_claimed_of_a_nan(name: str) -> None:
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        {"constant": math.nan},
+        {"bias_noise": math.nan},
+        {"later": ((math.nan, 0.1),)},
+        {"later": ((0.1, math.nan),)},
+    ],
+    ids=str,
+)
+def test_nothing_is_claimed_of_a_nan(spoiled: dict[str, object]) -> None:
     row = replace(make_row(0, 3, 0.1, 0.0, 0.1, 0.1), constant=100.0)
     assert lower_tail(row, 100.0, 1.0) < 1e-6
     with np.errstate(invalid="ignore"):
-        assert lower_tail(replace(row, **{name: math.nan}), 100.0, 1.0) == 1.0
+        assert lower_tail(replace(row, **spoiled), 100.0, 1.0) == 1.0
 
 
 @pytest.mark.parametrize("name", ["coefficient", "noise", "mean", "deviation"])
@@ -295,7 +315,7 @@ def test_nothing_is_claimed_of_a_nan_in_a_neuron(name: str) -> None:
 @pytest.mark.parametrize("A", [-1.0, 0.8])
 def test_a_little_noise_takes_the_place_of_a_bias_that_is_fixed(g: float, A: float) -> None:
     """Pr(g + A relu(0.4 + 0.7 Z) ≤ 0), from above by no more than what is added."""
-    row = Row(g, array(A), array(0.0), 0.0, 0.0, 0.0, array(0.4), array(0.7))
+    row = Row(g, array(A), array(0.0), 0.0, (), array(0.4), array(0.7))
 
     def true(constant: float) -> float:
         if (A > 0) == (constant > 0):
@@ -308,7 +328,7 @@ def test_a_little_noise_takes_the_place_of_a_bias_that_is_fixed(g: float, A: flo
 
 def test_the_reach_of_added_noise_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A form that is 0 half the time: added noise alone would hide half of that."""
-    row = Row(0.0, array(0.8), array(0.0), 0.0, 0.0, 0.0, array(0.0), array(0.7))
+    row = Row(0.0, array(0.8), array(0.0), 0.0, (), array(0.0), array(0.7))
     assert lower_tail(row, 0.3, 0.5) >= 0.5
     monkeypatch.setattr(inversion, "ADDED_REACH", 0.0)
     assert lower_tail(row, 0.3, 0.5) < 0.5

@@ -11,17 +11,16 @@ from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
 from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert_check.projected.inversion import Row, lower_tail
+from fedcert_check.projected.later import lowest_deviations
 from fedcert_check.projected.layers import (
     RandomLayer,
     Unproven,
     largest,
     random_weights,
     root,
-    square_root,
     unit,
     zero_or_one,
 )
-from fedcert_check.projected.moments import exponent
 from fedcert_check.projected.movement import Moved, movement, movement_events
 from fedcert_check.validation import Array
 
@@ -67,12 +66,14 @@ class TailChoice(NamedTuple):
         centre: about the mean.
         spread: about the deviation.
         terms: of the inversion; 0 for none.
+        lowest: λ of the lower bounds of the deviations of the layers beyond the second, from the last down.
     """
 
     rate: float
     centre: float
     spread: float
     terms: int
+    lowest: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,14 @@ def violation(
     form = replace(form, constant=form.constant + region.d)
     deep = random_weights(layers[2:]) * deviating[-1]
     price = price + constraints * (movement_events(layers) * moving[-1] + deep)
+    failure = arb(float(choices.deviation[-1]))
+    rates = np.array([chosen.lowest for chosen in choices.tails])
+    lowest = lowest_deviations(region.C, layers, known, rates, failure)
+    for depth in range(2, len(layers)):
+        price = price + constraints * zero_or_one(failure, layers[:depth])
+        price = price + constraints * random_weights(layers[2:depth]) * deviating[-1]
     tails = [
-        sure if sure is not None else zero_or_one(row_tail(form, r, chosen), layers)
+        sure if sure is not None else zero_or_one(row_tail(form, r, chosen, lowest), layers)
         for r, (sure, chosen) in enumerate(zip(settled(region), choices.tails, strict=True))
     ]
     return tails, price
@@ -215,7 +222,7 @@ def _next_layer(
     low, high, price = [ZERO] * neurons, [ZERO] * neurons, neurons * mean_price
     for r, (j, side) in enumerate(sides):
         rate = arb(float(choices.rate[place][j if side > 0 else neurons + j]))
-        K = _exponent(form, r, rate)
+        K = form.exponent(r, rate)
         if sign[j]:
             price = price + (ONE if K is None else zero_or_one(K.exp(), layers))
             continue
@@ -224,7 +231,7 @@ def _next_layer(
         (low if side > 0 else high)[j] = bound
     means = linear_form(-rows, layers, known).without_own_noise()
     rates = [arb(rate) for rate in choices.mean_rate[place].tolist()]
-    mean = [-_quantile(_exponent(means, j, rate), rate, failure) for j, rate in enumerate(rates)]
+    mean = [-_quantile(means.exponent(j, rate), rate, failure) for j, rate in enumerate(rates)]
     noise, bias_noise = layer.deviations(rows)
     before = known.hidden[-1] if known.hidden else known
     own = conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width)
@@ -245,41 +252,25 @@ def _quantile(exponent: arb | None, rate: arb, failure: arb) -> arb:
     return (failure.log() - exponent) / rate
 
 
-def _exponent(form: Form, r: int, rate: arb) -> arb | None:
-    """K(λ) of one row."""
-    variance = sum((own[r] ** 2 for own in form.later), form.bias_noise[r] ** 2)
-    return exponent(
-        rate,
-        form.constant[r],
-        form.coefficient[r].tolist(),
-        form.noise[r].tolist(),
-        variance,
-        form.mean[r].tolist(),
-        form.scale.tolist(),
-    )
-
-
-def row_tail(form: Form, r: int, chosen: TailChoice) -> arb:
+def row_tail(form: Form, r: int, chosen: TailChoice, lowest: Sequence[Balls]) -> arb:
     """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion.
 
     Args:
         form: the rows.
         r: the row.
         chosen: any choice.
+        lowest: lower bounds of the deviations of the form's later layers.
     """
-    K = _exponent(form, r, arb(chosen.rate))
+    K = form.exponent(r, arb(chosen.rate))
     least = ONE if K is None or not K.is_finite() else min(ONE, K.exp().upper())
     if not (chosen.spread > 0 and chosen.terms > 0):
         return least
-    last, *between = [own[r] for own in form.later] or [ZERO]
-    reflected = square_root(sum((s * s for s in between), ZERO))
     row = Row(
         form.constant[r],
         form.coefficient[r].tolist(),
         form.noise[r].tolist(),
         form.bias_noise[r],
-        reflected,
-        last,
+        [(low[r], high[r]) for low, high in zip(lowest, form.later, strict=True)],
         form.mean[r].tolist(),
         form.scale.tolist(),
     )

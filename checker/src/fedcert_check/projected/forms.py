@@ -8,7 +8,7 @@ from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, size, zeros
 from fedcert_check.projected.layers import RandomLayer, greatest, largest, root, times
-from fedcert_check.projected.moments import second_moment
+from fedcert_check.projected.moments import exponent, second_moment
 from fedcert_check.projected.movement import Moved, movement_of_inputs, noise_over, norm, read, still
 from fedcert_check.validation import Array
 
@@ -100,6 +100,11 @@ class Known:
     u: arb
     width: arb
 
+    def at_centre(self, layers: int) -> "Known":
+        """The first layers at the centre alone, where nothing moves."""
+        still = tuple(replace(own, radius=own.radius * 0) for own in self.moved[:layers])
+        return replace(self, radius=self.radius * 0, moved=still, hidden=self.hidden[: layers - 1])
+
 
 @dataclass(frozen=True)
 class Form:
@@ -128,6 +133,13 @@ class Form:
         if self.later:
             return replace(self, later=self.later[1:])
         return replace(self, noise=self.noise * 0, bias_noise=self.bias_noise * 0)
+
+    def exponent(self, r: int, rate: arb) -> arb | None:
+        """K(λ) of one row (9.6); None where it is not known to be finite."""
+        variance = sum((own[r] ** 2 for own in self.later), self.bias_noise[r] ** 2)
+        rows = (own[r].tolist() for own in (self.coefficient, self.noise, self.mean))
+        coefficient, noise, mean = rows
+        return exponent(rate, self.constant[r], coefficient, noise, variance, mean, self.scale.tolist())
 
 
 def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known) -> Form:

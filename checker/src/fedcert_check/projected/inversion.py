@@ -1,6 +1,8 @@
 """Pr(Y ≤ 0) by inverting the characteristic function (docs/soundness.md, 9.7 and 9.8), in balls.
 
-    Y = g + Σ_k (A_k + N_k) h_k + N_b − s |Z'| − s' max(Z'', 0),   h_k = relu(μ_k + t_k Z_k).
+    Y = g + Σ_k (A_k + N_k) h_k + N_b − Σ_l (s'_l max(Z_l, 0) − s_l max(−Z_l, 0))
+
+with h_k = relu(μ_k + t_k Z_k).
 
 A neuron with |μ_k| > 7.5 t_k hardly ever changes its sign: its factor of the characteristic function is
 within 2 Q(|μ_k|/t_k) of that of a constant 0, or of a Gaussian, since two numbers of size ≤ 1 differ by 2 at
@@ -33,8 +35,7 @@ class Row:
         coefficient: A.
         noise: r, deviations of the N_k.
         bias_noise: r_b.
-        reflected: s.
-        last: s'.
+        later: s_l and s'_l of each layer beyond the second.
         mean: μ.
         scale: t.
     """
@@ -43,8 +44,7 @@ class Row:
     coefficient: Sequence[arb]
     noise: Sequence[arb]
     bias_noise: arb
-    reflected: arb
-    last: arb
+    later: Sequence[tuple[arb, arb]]
     mean: Sequence[arb]
     scale: Sequence[arb]
 
@@ -111,13 +111,15 @@ def characteristic(row: Row, tau: arb) -> acb:
     value = acb(real, phase).exp() / shrunk.sqrt()
     for nu, a, r in row.changing:
         value = value * rectified(nu, tau * a, tau * tau * r)
-    if not row.reflected == 0:  # noqa: SIM201 - a ball around 0 is neither
-        x = tau * row.reflected / arb(2).sqrt()
-        value = value * (-x * x).exp() * acb(0, x).erfc()
-    if not row.last == 0:  # noqa: SIM201
-        value = value * rectified(ZERO, -tau * row.last, ZERO)
+    for lowest, highest in row.later:
+        value = value * (half_normal(-tau * highest) + half_normal(tau * lowest)) / 2
     error = ZERO.union(row.stable_error).union(-row.stable_error)
     return value + acb(error, error)
+
+
+def half_normal(c: arb) -> acb:
+    """E e^(ic|Z|) = e^(−c²/2) erfc(−ic/√2)."""
+    return (-c * c / 2).exp() * acb(ZERO, -c / arb(2).sqrt()).erfc()
 
 
 def rectified(nu: arb, v: arb, x: arb) -> acb:
@@ -144,9 +146,9 @@ def _left_out(row: Row, terms: int, step: arb) -> arb:
 
 
 def _beyond(row: Row, width: arb, spread: arb) -> arb:
-    """Pr(Y < −w) at most, by Markov's inequality: E e^(λ s |Z|) ≤ 2 e^(λ² s²/2), max(Z, 0) ≤ |Z|."""
-    variance = row.bias_noise**2 + row.reflected**2 + row.last**2
-    doubled = 2 ** sum(not s == 0 for s in (row.reflected, row.last))  # noqa: SIM201
+    """Pr(Y < −w) at most, by Markov's inequality: E exp(λ (s' max(Z, 0) − s max(−Z, 0))) ≤ 2 e^(λ² s'²/2)."""
+    variance = sum((highest**2 for _, highest in row.later), row.bias_noise**2)
+    doubled = 2 ** len(row.later)
     least = ONE
     for c in MARKOV_RATES:
         rate = (c / spread).mid()

@@ -106,7 +106,17 @@ class Witness:
         require(
             bool(((terms >= 0) & (terms <= MAX_TERMS)).all()), f"tail.terms is not between 0 and {MAX_TERMS}"
         )
-        return [TailChoice(*own) for own in zip(*numbers, terms.tolist(), strict=True)]
+        return [
+            TailChoice(*own)
+            for own in zip(*numbers, terms.tolist(), self._lowest(row, constraints), strict=True)
+        ]
+
+    def _lowest(self, row: int, constraints: int) -> list[tuple[float, ...]]:
+        """λ of the lower bounds of deviations; 0, for none, where an older file has no such table."""
+        later = len(self.widths) - 2
+        if f"{self.prefix}tail.lowest" not in self.document.witness:
+            return [(0.0,) * later] * constraints
+        return [tuple(own) for own in self._row("tail.lowest", np.float64, row, constraints, later).tolist()]
 
     def chain(self, row: int, method: int) -> ChainChoices:
         """Those of the methods in which every ReLU is a line."""

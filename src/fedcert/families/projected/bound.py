@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float64, Int32, Int64
+from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
-from fedcert.families.projected.chernoff import deviation, moments, rough_mean
-from fedcert.families.projected.inversion import Row, enough_terms, lower_tail
+from fedcert.families.projected.centre import Hidden, Known, linear_form
+from fedcert.families.projected.chernoff import moments, quantile_rates
+from fedcert.families.projected.constraint_tails import TailChoices, constraint_tails
+from fedcert.families.projected.later import lowest_deviations
 from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
@@ -34,11 +35,6 @@ from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail
 from fedcert.numerics.rounding import down, up
-
-QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian quantile
-TAIL_RATES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)  # multiples of the rate that is best for a Gaussian tail
-HOPELESS = 6.0  # a mean this many deviations below zero has a tail of practically 1
-WORTH_INVERTING = 1e-9  # smaller tails from Chernoff's inequality are small enough
 
 
 @dataclass(frozen=True)
@@ -66,23 +62,6 @@ class Split:
 
 
 @dataclass(frozen=True)
-class TailChoices:
-    """The choices made to bound the constraints' tails; any choice is sound.
-
-    Attributes:
-        rate: λ of the exponential moment.
-        centre: the approximate mean, which chooses the step of the inversion.
-        spread: the approximate deviation, which does the same.
-        terms: the number of terms of the inversion; 0 where no tail was inverted.
-    """
-
-    rate: Float64[Tensor, "P R"]
-    centre: Float64[Tensor, "P R"]
-    spread: Float64[Tensor, "P R"]
-    terms: Int32[Tensor, "P R"]
-
-
-@dataclass(frozen=True)
 class Violation:
     """A bound of the probability that a property is violated, in two parts.
 
@@ -97,7 +76,12 @@ class Violation:
     @property
     def probability(self) -> Float64[Tensor, "P"]:
         """An upper bound of the probability of a violation; 1 where nothing is known."""
-        return (Enclosure.exactly(self.tails).sum() + self.events).upper.clamp(max=1.0)
+        return self.total.clamp(max=1.0)
+
+    @property
+    def total(self) -> Float64[Tensor, "P"]:
+        """The sum of all bounds, which may exceed 1: a search can still make it less."""
+        return (Enclosure.exactly(self.tails).sum() + self.events).upper
 
 
 def violation(layers: Sequence[IndependentAffine], properties: Properties, split: Split) -> Violation:
@@ -146,7 +130,11 @@ def analysis(
     form = linear_form(C, layers, known).shifted(d)
     own = movement_events(layers) * moving[-1] + random_weights(layers[2:]) * deviating[-1]
     price = price + C.shape[-2] * own
-    tails, chosen = _tails(form)
+    lowest, rates = lowest_deviations(form, layers, known, split.deviation[:, -1])
+    for depth in range(2, len(layers)):
+        price = price + C.shape[-2] * zero_or_one(split.deviation[:, -1], layers[:depth])
+        price = price + C.shape[-2] * random_weights(layers[2:depth]) * deviating[-1]
+    tails, chosen = constraint_tails(form, lowest, rates)
     return Violation(decided(C, d, zero_or_one(tails, layers)), price.upper), (known, chosen)
 
 
@@ -207,7 +195,7 @@ def _next_layer(
     most, failure = split.ranges[:, depth], split.deviation[:, depth]
     layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
     form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
-    found = moments(form, _multiples(QUANTILE_RATES, most))
+    found = moments(form, quantile_rates(most))
     quantile, quantile_rate = found.quantile(most)
     probability, zero_rate = found.probability(torch.zeros_like(form.constant))
     (low, minus_high), (below, over) = quantile.chunk(2, dim=-1), probability.chunk(2, dim=-1)
@@ -219,7 +207,7 @@ def _next_layer(
     upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
 
     means = linear_form(-unit, layers, known).without_own_noise()
-    minus_mean, mean_rate = moments(means, _multiples(QUANTILE_RATES, failure)).quantile(failure)
+    minus_mean, mean_rate = moments(means, quantile_rates(failure)).quantile(failure)
     if form.later:
         own = form.later[0][:, : layer.outputs]
     else:
@@ -236,12 +224,6 @@ def _next_layer(
     return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(mean_price)
 
 
-def _multiples(factors: Sequence[float], failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
-    """Rates, in units of 1/deviation, around the rate that is best for a Gaussian quantile."""
-    scales = torch.tensor(factors, dtype=failure.dtype, device=failure.device)
-    return (scales.unsqueeze(-1) * concentration_width(failure)).unsqueeze(-1)
-
-
 def _gaussian_tails(
     C: Float64[Tensor, "P R m"],
     outputs: Rectified,
@@ -252,34 +234,3 @@ def _gaussian_tails(
     row, own = Enclosure.exactly(C), Enclosure.around(mean, error)
     distance = (row * own).sum() + margin
     return tail(distance / (row * outputs.deviation.unsqueeze(-2)).norm()).upper
-
-
-def _tails(form: LinearForm) -> tuple[Float64[Tensor, "P R"], TailChoices]:
-    """Upper bounds of Pr(Y ≤ 0), by an exponential moment and, where that is too coarse, by inversion."""
-    centre, spread = rough_mean(form), deviation(form)
-    factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
-    best = (centre / spread).clamp(0.1, 50.0)
-    tails, rate = moments(form, factors * best).probability(torch.zeros_like(centre))
-    worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
-    terms = torch.zeros_like(centre, dtype=torch.int32)
-    for p, r in worth.nonzero().tolist():
-        row, about = _row(form, p, r), (centre[p, r].item(), spread[p, r].item())
-        exact = lower_tail(row, *about)
-        if exact < tails[p, r]:
-            tails[p, r], terms[p, r] = exact, enough_terms(row, *about)
-    return tails, TailChoices(rate, centre, spread, terms)
-
-
-def _row(form: LinearForm, p: int, r: int) -> Row:
-    """One form, with the noise of its later layers dominated by normals of fixed deviation."""
-    last, *between = [s[p, r].item() for s in form.later] or [0.0]
-    return Row(
-        form.constant[p, r].item(),
-        form.coefficient[p, r].cpu().numpy(),
-        form.noise[p, r].cpu().numpy(),
-        form.bias_noise[p, r].item(),
-        Enclosure.exactly(torch.tensor(between, dtype=torch.float64)).norm().upper.item() if between else 0.0,
-        last,
-        form.mean[p, r].cpu().numpy(),
-        form.scale[p].cpu().numpy(),
-    )

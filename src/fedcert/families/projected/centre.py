@@ -74,6 +74,13 @@ class Known:
     moving: Float64[Tensor, "P"]
     deviating: Float64[Tensor, "P"]
 
+    def at_centre(self, layers: int) -> "Known":
+        """What is known of the first layers at the centre alone, where nothing moves."""
+        still = tuple(replace(own, radius=torch.zeros_like(own.radius)) for own in self.spreads[:layers])
+        return replace(
+            self, radius=torch.zeros_like(self.radius), spreads=still, hidden=self.hidden[: layers - 1]
+        )
+
 
 @dataclass(frozen=True)
 class LinearForm:
@@ -89,6 +96,7 @@ class LinearForm:
         bias_noise: deviation of N_b.
         later: bounds of the conditional deviations of the N_l', from layer l down to layer 3.
         scale: t > 0.
+        noises: what the rows see of the layers of `later`.
     """
 
     constant: Float64[Tensor, "P R"]
@@ -98,6 +106,7 @@ class LinearForm:
     bias_noise: Float64[Tensor, "P R"]
     later: tuple[Float64[Tensor, "P R"], ...]
     scale: Float64[Tensor, "P k"]
+    noises: tuple[IndependentRowNoise, ...] = ()
 
     def shifted(self, by: Float64[Tensor, "P R"]) -> "LinearForm":
         """The form plus a number, rounded down."""
@@ -106,7 +115,7 @@ class LinearForm:
     def without_own_noise(self) -> "LinearForm":
         """The form without the noise of the layer that its rows belong to."""
         if self.later:
-            return replace(self, later=self.later[1:])
+            return replace(self, later=self.later[1:], noises=self.noises[1:])
         silent = torch.zeros_like
         return replace(self, noise=silent(self.noise), bias_noise=silent(self.bias_noise))
 
@@ -126,6 +135,7 @@ def linear_form(
     """
     constant = error = magnitude = torch.zeros_like(rows[..., 0])
     later: list[Tensor] = []
+    noises: list[IndependentRowNoise] = []
     for depth in reversed(range(1, len(layers))):
         layer = layers[depth]
         size = layer.outputs + layer.inputs + 8
@@ -139,6 +149,7 @@ def linear_form(
         constant, magnitude = constant - lost, magnitude + lost
         before = known.hidden[depth - 2]
         later.append(noise.at_rectified(before.mean, before.deviation, known.deviating))
+        noises.append(noise)
         rows, drop, charge = through_relu(coefficient, coefficient_error, before.lines, before.ceiling)
         constant, magnitude, error = constant + drop, magnitude + drop.abs(), error + charge
 
@@ -154,7 +165,8 @@ def linear_form(
     constant, magnitude = constant - drop - lost, magnitude + drop + lost
     charge = error + rounding_error(8 * len(layers) + 8, magnitude)
     constant = down(constant - above(charge, 64 * len(layers) + 4 * size))
-    form = LinearForm(constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
+    parts = (constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
+    form = LinearForm(*parts, tuple(noises))
     return _folded(form) if (first.deviation == 0).any() else form
 
 

@@ -16,9 +16,12 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.families.projected.centre import LinearForm
+from fedcert.families.projected.spread import concentration_width
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rectified import log_moment
 from fedcert.numerics.rounding import rounding_error, up
+
+QUANTILE_RATES = (0.6, 0.8, 1.0, 1.25)  # multiples of the rate that is best for a Gaussian quantile
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,12 @@ def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:
     least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate works
     rates = multiples / torch.maximum(deviation(form), least)
     return Moments(rates, torch.stack([_exponent(form, rate) for rate in rates]))
+
+
+def quantile_rates(failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
+    """Rates, in units of 1/deviation, around the rate that is best for a Gaussian quantile."""
+    scales = torch.tensor(QUANTILE_RATES, dtype=failure.dtype, device=failure.device)
+    return (scales.unsqueeze(-1) * concentration_width(failure)).unsqueeze(-1)
 
 
 def _exponent(form: LinearForm, rate: Float64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:

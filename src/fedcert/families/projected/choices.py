@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.families.projected.bound import Split, TailChoices, Violation, analysis
+from fedcert.families.projected.bound import Split, Violation, analysis
 from fedcert.families.projected.centre import Known
 from fedcert.families.projected.chain import Chained, Federation, chained_analysis
+from fedcert.families.projected.constraint_tails import TailChoices
 from fedcert.families.projected.joined import joined
 from fedcert.families.projected.references import Conditional, Reference, Static
 from fedcert.families.projected.split import parts
@@ -53,6 +54,8 @@ def _choices(split: Split, found: tuple[Known, TailChoices] | None) -> Choices:
         return chosen
     known, tails = found
     chosen |= {f"tail.{field.name}": getattr(tails, field.name) for field in fields(tails)}
+    if not known.hidden:  # there are no later layers
+        del chosen["tail.lowest"]
     for place, spread in enumerate(known.spreads):
         chosen[f"sign.{place}"] = sign(spread)
     for place, hidden in enumerate(known.hidden, start=1):

@@ -1,10 +1,12 @@
 """The lower tail of a linear form by inversion of its characteristic function.
 
-    Y = g + Σ_k (A_k + N_k) h_k + N_b − s |Z'| − s' max(Z'', 0),
+    Y = g + Σ_k (A_k + N_k) h_k + N_b − Σ_l (s'_l max(Z_l, 0) − s_l max(−Z_l, 0)),
 
 all independent given h, has the characteristic function
 
-    φ(τ) = e^(iτg − τ² r_b²/2) Π_k E exp(iτ A_k h_k − τ² r_k² h_k²/2) E e^(−iτs|Z'|) E e^(−iτs'max(Z'', 0)).
+    φ(τ) = e^(iτg − τ² r_b²/2) Π_k E exp(iτ A_k h_k − τ² r_k² h_k²/2) Π_l (w(−τs'_l/√2) + w(τs_l/√2)) / 2,
+
+w being the Faddeeva function: E e^(ic|Z|) = w(c/√2).
 
 With a step η, τ_k = (k + ½) η and w = 2π/η (Davies, Biometrika 60, 1973),
 
@@ -63,8 +65,7 @@ class Row:
         coefficient: A.
         noise: r, the deviations of the N_k.
         bias_noise: r_b.
-        reflected: s of −s |Z'|, for the layers between the second and the last.
-        last: s' of −s' max(Z'', 0), for the last layer.
+        later: s and s', bounds of the deviation of each layer beyond the second, from below and from above.
         mean: μ of h = relu(μ + t Z).
         deviation: t.
     """
@@ -73,8 +74,7 @@ class Row:
     coefficient: Real
     noise: Real
     bias_noise: float
-    reflected: float
-    last: float
+    later: tuple[tuple[float, float], ...]
     mean: Real
     deviation: Real
 
@@ -126,13 +126,9 @@ def characteristic(row: Row, tau: Real) -> tuple[Complex, Real]:
     phase, damping = tau * row.constant, (tau * row.bias_noise) ** 2 / 2
     value = factors.prod(-1) * np.exp(1j * phase - damping)
     total = error.sum(-1) + ERROR + 4 * 2.0**-53 * np.abs(phase)
-    if row.reflected:
-        value = value * wofz(-tau * row.reflected / math.sqrt(2))
-        total = total + ERROR
-    if row.last:
-        one, zero = np.ones(1), np.zeros(1)
-        factor, inexact = _rectified(-column * row.last, 0 * column, zero, one)
-        value, total = value * factor[:, 0], total + inexact[:, 0]
+    for lowest, highest in row.later:
+        halves = wofz(-tau * highest / math.sqrt(2)) + wofz(tau * lowest / math.sqrt(2))
+        value, total = value * (halves / 2), total + 2 * ERROR
     return value, 2 * total
 
 
@@ -200,7 +196,7 @@ def _beyond(row: Row, width: float, spread: float) -> float:
 def _log_moment(row: Row, rate: float) -> float:
     """An upper bound of log E exp(−λY), infinite where the latter (nearly) is.
 
-    E e^(λ s|Z|) ≤ 2 e^(λ²s²/2), and max(Z, 0) ≤ |Z|.
+    E exp(λ (s' max(Z, 0) − s max(−Z, 0))) ≤ E e^(λs'|Z|) ≤ 2 e^(λ²s'²/2).
     """
     nu, v = row.mean / row.deviation, -rate * row.coefficient * row.deviation
     w = (rate * row.noise * row.deviation) ** 2
@@ -210,9 +206,9 @@ def _log_moment(row: Row, rate: float) -> float:
     exponent = (nu * nu * w + 2 * nu * v + v * v) / (2 * (1 - w))
     active, inactive = exponent + log_ndtr(edge) - np.log1p(-w) / 2, log_ndtr(-nu)
     logs = np.logaddexp(inactive, active)
-    noises = rate * np.array([row.bias_noise, row.reflected, row.last])
+    noises = rate * np.array([row.bias_noise, *(highest for _, highest in row.later)])
     variance = float((noises * noises).sum()) / 2
-    doubled = math.log(2) * ((row.reflected > 0) + (row.last > 0))
+    doubled = math.log(2) * len(row.later)
     # each term's error counts by its share of the sum, at most exp(−|gap|)
     gap = inactive - active
     size = (nu * nu * w + 2 * np.abs(nu * v) + v * v + np.minimum(edge, 0) ** 2) * np.exp(np.minimum(-gap, 0))

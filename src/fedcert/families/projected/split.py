@@ -57,18 +57,18 @@ def _search(layers: Sequence[IndependentAffine], properties: Properties) -> tupl
     """Coordinate descent from the best start, for the properties that can gain from it."""
     best, split = _start(layers, properties, STARTS[-1])
     for start in STARTS[:-1]:
-        worth = best.probability > SMALL
+        worth = best.total > SMALL
         if worth.any():
             best, split = _better((best, split), _start(layers, properties[worth], start), worth)
     for coordinate in coordinates(len(layers)):
         for factor in FACTORS[coordinate[0]]:
-            worth = best.probability > GOOD_ENOUGH
+            worth = best.total > GOOD_ENOUGH
             while worth.any():
                 candidate = _changed(split.of(worth), coordinate, factor)
                 tried = violation(layers, properties[worth], candidate), candidate
-                before = best.probability
+                before = best.total
                 best, split = _better((best, split), tried, worth)
-                worth = worth & (best.probability < before)
+                worth = worth & (best.total < before)
     return best, split
 
 
@@ -136,7 +136,7 @@ def _better(
     if chosen is None:
         chosen = torch.ones_like(violations.events, dtype=torch.bool)
     wins = chosen.clone()
-    improved = tried.probability < violations.probability[chosen]
+    improved = tried.total < violations.total[chosen]
     wins[chosen] = improved
 
     def merged(before: Float64[Tensor, "P *rest"], after: Float64[Tensor, "Q *rest"]) -> Tensor:
