@@ -36,9 +36,11 @@ from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.layers import AvgPool2d, Conv2d, Linear, Lines, MaxPool2d, ResidualSum, Sigmoid, Tanh
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
+from fedcert.numerics import envelope
 from fedcert.numerics.backward import LinearBound, LooseBound
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.envelope import log_envelope
 from fedcert.numerics.gaussian import tail_lower, tail_upper
 from fedcert.numerics.interval import Bounds, total
 from fedcert.numerics.rectified import log_moment, second_moment
@@ -519,6 +521,18 @@ def log_moments() -> bool:
     numbers = zip(mean.flatten().tolist(), c.flatten().tolist(), strict=True)
     truths = [accurate(lambda m=m, v=v: exact_log_moment(m, 1.0, v, 0.0)) for m, v in numbers]
     return all(above(high, truth) for high, truth in zip(found, truths, strict=True))
+
+
+def rough_envelopes() -> bool:
+    """e^(cv) Q(v) ≤ C(c) at the v where they touch, though v_0 is another one."""
+    c = 1 + 10 * random(50).abs()
+    best = envelope._touching(c)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(envelope, "_touching", lambda _c: best + 0.3)
+        found = log_envelope(c).tolist()
+    with precision(200):
+        numbers = zip(c.tolist(), best.tolist(), found, strict=True)
+        return all(above(high, tail(arb(v)).log() + arb(r) * arb(v)) for r, v, high in numbers)
 
 
 def exponent() -> bool:

@@ -31,7 +31,7 @@ from fedcert.families.projected import centre, inversion, relaxation, spread, ta
 from fedcert.laws import conv_affine, covariance
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, s_shaped
-from fedcert.numerics import backward, enclosure, interval
+from fedcert.numerics import backward, enclosure, envelope, interval
 from fedcert.numerics import rounding as numerics
 from fedcert.rules import linear as linear_rule
 from fedcert.verify import linear as verifier
@@ -229,6 +229,7 @@ CHARGES = [
     Charge("projected.centre.shifted: down", changed(centre, "down", unmoved), cases.shifted_form),
     Charge("projected.chernoff._exponent", without("_exponent"), cases.exponent),
     Charge("projected.later: looseness", exact_scales, cases.lowest_deviation),
+    Charge("envelope: π (c − ρ)²/4", changed(envelope, "EXCESS", 0.0), cases.rough_envelopes),
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
     Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
     Charge("projected.tails._convolve_down", changed(tails, "gamma", nothing_lost), cases.convolution),

@@ -68,6 +68,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "moments": (pieces.moments, 3),
     "noise": (pieces.noises, 3),
     "shaken rows": (pieces.shaken_rows, 2),
+    "envelopes": (pieces.envelopes, 3),
     "inversion": (pieces.inversion, 0.5),
     "later noise": (pieces.later_noise, 0.5),
     "lowest deviations": (pieces.lowest_deviation, 1),

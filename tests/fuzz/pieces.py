@@ -22,6 +22,7 @@ from fedcert.laws.affine import MAX_NORMAL, MovedInputs
 from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
+from fedcert.numerics.envelope import log_envelope
 from fedcert.numerics.rectified import log_moment, second_moment
 from fuzz.balls import EXACT, above, accurate, balls, dot, exactly, norm, precision, relu, tail
 from fuzz.hostile import anything, between, choice
@@ -281,3 +282,13 @@ def fixed_layer(generator: torch.Generator, outputs: int, inputs: int) -> Diagon
     """A layer without noise."""
     W, b = normal(generator, outputs, inputs), normal(generator, outputs)
     return DiagonalAffine(W, b, 0 * W, 0 * b, 0 * W, 0 * b, 0.0)
+
+
+def envelopes(generator: torch.Generator) -> Iterator[Verdict]:
+    """e^(cv) Q(v) ≤ C(c) for any c and v ≥ 0."""
+    c = choice(generator, 1.0, 10 ** between(generator, -9, 2)) * 6 * uniform(generator, 3)
+    found = log_envelope(c).tolist()
+    v = (c + choice(generator, 0.0, 3.0) * normal(generator, 3)).abs()
+    for value, rate, at in zip(found, c.tolist(), v.tolist(), strict=True):
+        truth = accurate(lambda r=rate, z=at: tail(arb(z)).log() + arb(r) * arb(z))
+        yield verdict(above(value, truth), f"envelope of {rate} at {at}", value)

@@ -280,7 +280,7 @@ def test_every_event_is_paid() -> None:
     )
     due = 3 * moving
     for layer, neurons in ((2, 4), (3, 5)):
-        due += neurons * (4 * (3 * layer - 2) * moving + (2 * (layer - 2) + 1) * deviating)
+        due += neurons * (4 * (3 * layer - 2) * moving + max(2, 2 * (layer - 2) + 1) * deviating)
         due += neurons * (2 * ranges + deviation)
     due += 3 * (10 * moving + 2 * deviating)
     due += 3 * (deviation + (deviation + deviating))  # that layers 3 and 4 are random enough

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
 from fedcert.families.projected.centre import LinearForm
-from fedcert.families.projected.chernoff import Moments, deviation, moments, rough_mean
+from fedcert.families.projected.chernoff import Moments, deviation, moments, own_moments, rough_mean
 from fedcert.randomness import stream
 
 SAMPLES = 15_000
@@ -73,6 +74,36 @@ def test_quantiles_are_undercut_no_more_often_than_stated(neurons, noise, later,
     for row in range(2):
         low, _ = clopper_pearson(int((y[:, row] <= quantile[row]).sum()), SAMPLES, 1 - 1e-7)
         assert low <= failure
+
+
+@pytest.mark.parametrize("failure", [0.3, 0.1, 1e-2, 1e-3])
+@pytest.mark.parametrize(("neurons", "noise", "later"), [(3, 0.2, 0), (8, 0.0, 0), (8, 0.1, 1), (8, 0.4, 3)])
+def test_quantiles_with_the_tail_of_the_own_noise_are_undercut_no_more_often(
+    neurons, noise, later, failure: float
+) -> None:
+    """For the largest deviation, and for one that is chosen against the bound."""
+    form = make_form(neurons, neurons, noise, later)
+    form = form if later else replace(form, noise=torch.zeros_like(form.noise))
+    reach = form.later[0] if later else form.bias_noise
+    quantile = own_moments(form, reach, rates(*RATES)).quantile(vector(failure))[0][0]
+    assert (quantile >= moments(form, rates(*RATES)).quantile(vector(failure))[0][0]).all()
+    generator = stream(neurons, "samples")
+    x = sampled(form.without_own_noise(), SAMPLES, generator)
+    own = reach[0] * normal(generator, SAMPLES, 2)
+    for y in (x + own, torch.where(x > quantile, x + own, x)):
+        for row in range(2):
+            low, _ = clopper_pearson(int((y[:, row] <= quantile[row]).sum()), SAMPLES, 1 - 1e-7)
+            assert low <= failure
+
+
+def test_own_noise_alone_has_the_quantiles_of_a_normal() -> None:
+    nothing, one = torch.zeros(1, 1, 1).double(), torch.ones(1, 1).double()
+    form = LinearForm(2 * one, nothing, nothing, nothing, 0 * one, (3 * one,), one)
+    multiples = torch.linspace(2.0, 6.0, 200, dtype=torch.float64).view(-1, 1, 1)
+    for z in (2.0, 3.0, 4.5):
+        failure = torch.special.ndtr(vector(-z))
+        quantile = own_moments(form, 3 * one, multiples).quantile(failure)[0].item()
+        assert 2 - 3 * z - 1e-3 < quantile <= 2 - 3 * z
 
 
 @pytest.mark.slow

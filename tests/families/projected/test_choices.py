@@ -53,6 +53,8 @@ def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
         names |= {f"{name}.{k}" for k in range(1, depth - 1)}
     if depth > 1:
         names |= {"tail.rate", "tail.centre", "tail.spread", "tail.terms"}
+    if depth > 2:
+        names.add("tail.lowest")
     assert set(chosen) == names
     if relied_on is not None:
         known, tails = relied_on

@@ -147,7 +147,9 @@ def violation_seconds(sizes: Widths, constraints: int) -> float:
     first = sizes[1]
     carried = [Rows(first, 0), Rows(constraints, len(sizes) - 2)]
     carried += [Rows(4 * sizes[depth + 1], depth) for depth in _deep(sizes)]
-    moments = sum(3 * sizes[depth + 1] for depth in _deep(sizes)) + 2 * constraints
+    carried += [Rows(2 * constraints, depth) for depth in _deep(sizes)]  # that later layers are random enough
+    moments = sum((5 if depth == 1 else 3) * sizes[depth + 1] + constraints for depth in _deep(sizes))
+    moments += 2 * constraints
     return sum(carried_seconds(sizes, rows, 0) for rows in carried) + first * moments * MOMENT_SECONDS
 
 

@@ -9,6 +9,7 @@ from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
 from fedcert_check.projected.dependent import Layer
+from fedcert_check.projected.envelope import own_exponent
 from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
 from fedcert_check.projected.inversion import Row, lower_tail
 from fedcert_check.projected.later import lowest_deviations
@@ -153,7 +154,7 @@ def violation(
     for depth in range(1, len(layers) - 1):
         before = layers[: depth + 1]
         known, cost = _next_layer(before, known, choices, depth)
-        deviations = 2 * random_weights(before[2:]) + random_weights(before[-1:])
+        deviations = 2 * random_weights(before[2:] or before[1:]) + random_weights(before[-1:]) * (depth > 1)
         events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
         known = replace(known, u=u[depth + 1], width=wide[depth + 1])
@@ -164,7 +165,7 @@ def violation(
     failure = arb(float(choices.deviation[-1]))
     rates = np.array([chosen.lowest for chosen in choices.tails])
     lowest = lowest_deviations(region.C, layers, known, rates, failure)
-    for depth in range(2, len(layers)):
+    for depth in (d for d in range(2, len(layers)) if not layers[d].fixed_weights):
         price = price + constraints * zero_or_one(failure, layers[:depth])
         price = price + constraints * random_weights(layers[2:depth]) * deviating[-1]
     tails = [
@@ -219,10 +220,15 @@ def _next_layer(
         (j, -1) for j in range(neurons) if sign[j] <= 0
     ]
     form = linear_form(np.array([side * rows[j] for j, side in sides], dtype=object), layers, known)
+    noise, bias_noise = layer.deviations(rows)
+    before = known.hidden[-1] if known.hidden else known
+    own = conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width)
+    reach = own if known.hidden else _reach(noise, bias_noise, known)
+    silent = form.without_own_noise()
     low, high, price = [ZERO] * neurons, [ZERO] * neurons, neurons * mean_price
     for r, (j, side) in enumerate(sides):
         rate = arb(float(choices.rate[place][j if side > 0 else neurons + j]))
-        K = form.exponent(r, rate)
+        K = own_exponent(form, silent, r, rate, reach[j])
         if sign[j]:
             price = price + (ONE if K is None else zero_or_one(K.exp(), layers))
             continue
@@ -232,13 +238,16 @@ def _next_layer(
     means = linear_form(-rows, layers, known).without_own_noise()
     rates = [arb(rate) for rate in choices.mean_rate[place].tolist()]
     mean = [-_quantile(means.exponent(j, rate), rate, failure) for j, rate in enumerate(rates)]
-    noise, bias_noise = layer.deviations(rows)
-    before = known.hidden[-1] if known.hidden else known
-    own = conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width)
     lines = Lines.over(choices.below[place], choices.slope[place], sign, _array(low), _array(high))
     moved = Moved(movement(rows, layers, known.radius, known.moved, known.u), sign)
     hidden = Hidden(lines, _array(mean), own)
     return replace(known, moved=(*known.moved, moved), hidden=(*known.hidden, hidden)), price
+
+
+def _reach(noise: Balls, bias_noise: Balls, known: Known) -> Balls:
+    """Deviations of layer 2's noise at h' = relu(μ' + t Z), μ' ≤ μ + D."""
+    highest = known.mean + known.moved[0].radius
+    return conditional_deviation(noise, bias_noise, highest, known.deviation, known.width)
 
 
 def _array(values: list[arb]) -> Balls:

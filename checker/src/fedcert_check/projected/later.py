@@ -30,8 +30,11 @@ def lowest_deviations(
     found = []
     for place, depth in enumerate(reversed(range(2, len(layers)))):
         before = known.hidden[depth - 2]
-        form = _towards(rows, layers[: depth + 1], known)
-        found.append(_array([_lowest(form, r, rate, failure) for r, rate in enumerate(rates[:, place])]))
+        if layers[depth].fixed_weights:  # σ_l = r_b
+            found.append(layers[depth].deviations(rows)[1])
+        else:
+            form = _towards(rows, layers[: depth + 1], known)
+            found.append(_array([_lowest(form, r, rate, failure) for r, rate in enumerate(rates[:, place])]))
         rows, _ = through_relu(times(rows, layers[depth].mean), before.lines)
     return found
 

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
-from fedcert.families.projected.centre import Hidden, Known, linear_form
-from fedcert.families.projected.chernoff import moments, quantile_rates
+from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
+from fedcert.families.projected.chernoff import moments, own_moments, quantile_rates
 from fedcert.families.projected.constraint_tails import TailChoices, constraint_tails
 from fedcert.families.projected.later import lowest_deviations
 from fedcert.families.projected.rectified import Rectified, first_activations
@@ -34,7 +34,7 @@ from fedcert.laws.affine import FAR_NORMALS, IndependentAffine, RandomAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.gaussian import tail
-from fedcert.numerics.rounding import down, up
+from fedcert.numerics.rounding import down, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def analysis(
     for depth in range(1, len(layers) - 1):
         grown, cost = _next_layer(layers[: depth + 1], known, split, depth)
         before = layers[: depth + 1]
-        deviations = 2 * random_weights(before[2:]) + random_weights(before[-1:])
+        deviations = deviation_events(before)
         events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
         known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
@@ -131,7 +131,7 @@ def analysis(
     own = movement_events(layers) * moving[-1] + random_weights(layers[2:]) * deviating[-1]
     price = price + C.shape[-2] * own
     lowest, rates = lowest_deviations(form, layers, known, split.deviation[:, -1])
-    for depth in range(2, len(layers)):
+    for depth in (d for d in range(2, len(layers)) if not layers[d].fixed_weights):
         price = price + C.shape[-2] * zero_or_one(split.deviation[:, -1], layers[:depth])
         price = price + C.shape[-2] * random_weights(layers[2:depth]) * deviating[-1]
     tails, chosen = constraint_tails(form, lowest, rates)
@@ -183,8 +183,9 @@ def _next_layer(
 
     A neuron that is active, or inactive, on the whole region except with a probability within that of a
     range pays that probability; any other neuron pays twice that of a range. Its rows rely on 4 (3 l − 2)
-    events of movement (two for the range, one for the mean, one for its own movement) and on 2 (l − 2) + 1
-    of deviations, less those of layers whose weights are known. Where nothing is random, nothing is paid.
+    events of movement (two for the range, one for the mean, one for its own movement) and on
+    `deviation_events` of deviations, less those of layers whose weights are known. Where nothing is random,
+    nothing is paid.
 
     Args:
         layers: the layers up to this one.
@@ -195,7 +196,8 @@ def _next_layer(
     most, failure = split.ranges[:, depth], split.deviation[:, depth]
     layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
     form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
-    found = moments(form, quantile_rates(most))
+    own, reach = _own_deviations(form, layer, known)
+    found = own_moments(form, reach, quantile_rates(most))
     quantile, quantile_rate = found.quantile(most)
     probability, zero_rate = found.probability(torch.zeros_like(form.constant))
     (low, minus_high), (below, over) = quantile.chunk(2, dim=-1), probability.chunk(2, dim=-1)
@@ -208,11 +210,6 @@ def _next_layer(
 
     means = linear_form(-unit, layers, known).without_own_noise()
     minus_mean, mean_rate = moments(means, quantile_rates(failure)).quantile(failure)
-    if form.later:
-        own = form.later[0][:, : layer.outputs]
-    else:
-        highest = up(known.first.mean + known.first.error)
-        own = layer.noise(unit).at_rectified(highest, known.first.deviation, known.deviating)
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
     lines, ceiling = Lines.of(lower, upper, split.tilt[:, depth]), layer.ceiling(before)
@@ -222,6 +219,33 @@ def _next_layer(
         known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
     )
     return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(mean_price)
+
+
+def deviation_events(layers: Sequence[RandomAffine]) -> int:
+    """The number of events that bound deviations for one neuron of the last of these layers, l ≥ 2.
+
+    Two for each layer from the third to l (the ranges, the mean), and one more; two in layer 2, at the centre
+    and at h'. None for a layer whose weights are known.
+    """
+    return 2 * random_weights(layers[2:] or layers[1:]) + random_weights(layers[-1:]) * (len(layers) > 2)
+
+
+def _own_deviations(
+    form: LinearForm, layer: IndependentAffine, known: Known
+) -> tuple[Float64[Tensor, "P m"], Float64[Tensor, "P 2*m"]]:
+    """Bounds of a layer's conditional deviations: at the centre, and of the noise in the forms of its rows.
+
+    In layer 2 that noise is taken at h' = relu(μ' + t Z), μ' ≤ μ + D: another event a neuron.
+    """
+    if form.later:
+        return form.later[0][:, : layer.outputs], form.later[0]
+    noise, first = layer.noise(_unit(layer, known.radius.unsqueeze(-2))), known.first
+    highest = up(first.mean + first.error)
+    own = noise.at_rectified(highest, first.deviation, known.deviating)
+    moved = known.spreads[0].radius
+    moved = up(moved + rounding_error(8, moved + first.mean.abs()))  # μ' is rounded up several times
+    reach = noise.at_rectified(up(highest + moved), first.deviation, known.deviating)
+    return own, reach.repeat(1, 2)
 
 
 def _gaussian_tails(

@@ -7,6 +7,10 @@ For every λ > 0, E exp(−λ Y) ≤ e^K(λ) with
 by taking expectations first over the layers beyond the second, one after the other, each Gaussian given
 those before, then over layer 2 given h', then over h'. Markov's inequality gives
 Pr(Y ≤ y) ≤ e^(K(λ) + λ y).
+
+The noise N of the layer that the rows belong to is Gaussian given all layers before, with a deviation of at
+most s: for Y = X + N, Pr(Y ≤ y) ≤ E V((X − y)/s) ≤ C(λ s) E e^(−λ (X − y)) with V and C as in
+`numerics/envelope.py`. So log C(λ s) may take the place of what N adds to K(λ), λ² s²/2 for a deviation s.
 """
 
 from dataclasses import dataclass
@@ -18,6 +22,7 @@ from torch import Tensor
 from fedcert.families.projected.centre import LinearForm
 from fedcert.families.projected.spread import concentration_width
 from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.envelope import log_envelope
 from fedcert.numerics.rectified import log_moment
 from fedcert.numerics.rounding import rounding_error, up
 
@@ -60,9 +65,32 @@ def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:
         form: Y.
         multiples: the rates λ > 0, in units of 1 / deviation of Y.
     """
-    least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate works
-    rates = multiples / torch.maximum(deviation(form), least)
+    rates = _rates(form, multiples)
     return Moments(rates, torch.stack([_exponent(form, rate) for rate in rates]))
+
+
+def own_moments(
+    form: LinearForm, own: Float64[Tensor, "P R"], multiples: Float64[Tensor, "L #P #R"]
+) -> Moments:
+    """The exponential moments of a form whose rows' own layer has noise of at most a given deviation.
+
+    Args:
+        form: Y.
+        own: s.
+        multiples: as for `moments`.
+    """
+    rates = _rates(form, multiples)
+    before = form.without_own_noise()
+    exponents = up(torch.stack([_exponent(before, rate) for rate in rates]) + log_envelope(up(rates * own)))
+    if not form.later:  # the noise of layer 2 is exactly that of its form
+        exponents = torch.minimum(exponents, torch.stack([_exponent(form, rate) for rate in rates]))
+    return Moments(rates, exponents)
+
+
+def _rates(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Float64[Tensor, "L P R"]:
+    """λ, from multiples of 1 / deviation."""
+    least = 1e-9 * (1 + form.constant.abs())  # where nothing is random, any large rate works
+    return multiples / torch.maximum(deviation(form), least)
 
 
 def quantile_rates(failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:

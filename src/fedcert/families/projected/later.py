@@ -34,8 +34,9 @@ def lowest_deviations(
 ) -> tuple[list[Float64[Tensor, "P R"]], Float64[Tensor, "P R later"]]:
     """Lower bounds of the σ_l of a form, from layer L down to layer 3, each but for `failure`; and the λ.
 
-    They hold on the events of `known`. The bound of σ_l relies on one more event for the deviation of each
-    layer from the third to l − 1 whose weights are random.
+    They hold on the events of `known`; where the layer's weights are known, without any failure. The bound of
+    any other σ_l relies on one more event for the deviation of each layer from the third to l − 1 whose
+    weights are random.
 
     Args:
         form: rows of the last layer.
@@ -46,8 +47,11 @@ def lowest_deviations(
     lowest, rates = [], []
     for place in range(len(form.later)):
         depth = len(layers) - 1 - place
-        row = _row(form, layers[: depth + 1], known, place)
-        low, rate = moments(row, quantile_rates(failure)).quantile(failure)
+        if layers[depth].fixed_weights:  # σ_l = r_b
+            low, rate = _from_below(form.noises[place].bias, layers[depth]), torch.zeros_like(form.constant)
+        else:
+            row = _row(form, layers[: depth + 1], known, place)
+            low, rate = moments(row, quantile_rates(failure)).quantile(failure)
         lowest.append(torch.where(low > 0, low, 0.0))
         rates.append(rate)
     shape = (*form.constant.shape, 0)
@@ -62,8 +66,7 @@ def _row(form: LinearForm, layers: Sequence[IndependentAffine], known: Known, pl
     """
     noise, depth = form.noises[place], len(layers) - 1
     hidden = known.hidden[depth - 2]
-    weight = down(noise.weight - layers[-1].looseness(noise.weight)).clamp(min=0.0)
-    bias = down(noise.bias - layers[-1].looseness(noise.bias)).clamp(min=0.0)
+    weight, bias = _from_below(noise.weight, layers[-1]), _from_below(noise.bias, layers[-1])
     towards = torch.cat([weight * hidden.mean.clamp(min=0.0).unsqueeze(-2), bias.unsqueeze(-1)], dim=-1)
     unit = down(towards / norm_up(towards).unsqueeze(-1)).clamp(min=0.0)
     coefficient, constant = down(unit[..., :-1] * weight), down(unit[..., -1] * bias)
@@ -71,3 +74,8 @@ def _row(form: LinearForm, layers: Sequence[IndependentAffine], known: Known, pl
     rows, drop, charge = through_relu(coefficient.clamp(min=0.0), exact, hidden.lines, hidden.ceiling)
     own = linear_form(rows, layers[:-1], known.at_centre(depth))
     return own.shifted(down(constant + drop - up(charge)))
+
+
+def _from_below(deviation: Float64[Tensor, "*shape"], layer: IndependentAffine) -> Float64[Tensor, "*shape"]:
+    """A lower bound of the exact law's deviations, from upper ones."""
+    return down(deviation - layer.looseness(deviation)).clamp(min=0.0)
