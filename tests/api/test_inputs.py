@@ -249,7 +249,7 @@ class Dependent:
         ("fedsgd", LAWS[:1], InvalidConfig, "'fedsgd'; known are fedavg"),
         ("linear", LAWS[:2], InvalidConfig, "2 numbers, not uniform"),
         ("server-step", LAWS[:2], InvalidConfig, "started from"),
-        ("pog", [LAWS[0], Dependent(LAWS[0].loc)], InvalidLaw, "Dependent has parameters that depend"),
+        ("pog", [LAWS[0], Dependent(LAWS[0].loc)], InvalidLaw, "a Dependent is not stated by blocks"),
     ],
 )
 def test_a_name_that_makes_no_rule_is_an_error(

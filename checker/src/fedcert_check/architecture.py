@@ -10,7 +10,7 @@ def dense_widths(network: Network) -> list[int]:
     Args:
         network: of a certificate.
     """
-    return [layer.outputs for layer in network.layers if isinstance(layer, Linear)][:-1]
+    return [layer.outputs for layer in network.leaves if isinstance(layer, Linear)][:-1]
 
 
 def network_name(network: Network) -> str | None:

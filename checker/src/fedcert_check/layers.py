@@ -267,34 +267,6 @@ class Network:
         kinds = [(Linear, ReLU)[place % 2] for place in range(len(self.layers))]
         return all(isinstance(layer, kind) for layer, kind in zip(self.layers, kinds, strict=True))
 
-    @property
-    def first_random(self) -> int:
-        """The place of the layer from which on all are affine or ReLUs; what is before are features."""
-        affine = [isinstance(layer, Linear | Conv2d | AvgPool2d) for layer in self.layers]
-        behind = [False, *affine[:-1]]
-        known = [
-            one or (isinstance(layer, ReLU) and before)
-            for layer, one, before in zip(self.layers, affine, behind, strict=True)
-        ]
-        start = len(known) - known[::-1].index(False) if False in known else 0
-        return next((place for place in range(start, len(affine)) if affine[place]), len(affine))
-
-    @property
-    def projected(self) -> list[Linear | Conv2d | AvgPool2d]:
-        """The affine layers that projected events treat one by one, means over windows among them."""
-        own = self.layers[self.first_random :]
-        return [layer for layer in own if isinstance(layer, Linear | Conv2d | AvgPool2d)]
-
-    def start_of(self, place: int) -> int:
-        """Where the parameters of projected[place] begin.
-
-        Args:
-            place: among the affine layers that projected events treat one by one.
-        """
-        own = [layer for layer in self.layers[self.first_random :] if isinstance(layer, Sized)]
-        later = [layer for layer in own[place:] if isinstance(layer, Linear | Conv2d)]
-        return self.dimension - sum(sum(layer.sizes) for layer in later)
-
     def matrices(self, parameters: Array, zero: Any = 0.0) -> list[tuple[Array, Array]]:
         """W and b of each layer that has parameters: of a convolution, those of all its neurons.
 

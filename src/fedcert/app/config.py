@@ -205,23 +205,9 @@ class RunConfig(BaseModel):
 PLACE_SETTINGS = {"data_dir", "device"}
 """Settings that say where a run is made; they are not part of its identity."""
 TRAINING_SETTINGS = {
-    "dataset",
-    "table",
-    "train_examples",
-    "test_examples",
-    "clients",
-    "concentration",
-    "network",
-    "hidden",
-    "posterior",
-    "structure",
-    "prior_precision",
-    "training",
-    "laplace",
-    "members",
-    "train_together",
-    "seed",
-}
+    "dataset", "table", "train_examples", "test_examples", "clients", "concentration", "network", "hidden",
+    "posterior", "structure", "prior_precision", "training", "laplace", "members", "train_together", "seed",
+}  # fmt: skip
 """Settings that determine the clients' posteriors."""
 UNREAD_SETTINGS = {
     "bbb": frozenset({"laplace", "members", "structure", "prior_precision"}),

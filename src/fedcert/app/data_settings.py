@@ -1,6 +1,5 @@
 """Settings that follow from the data of a run: defaults of small data sets, clients that data name."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from fedcert.data.errors_of_columns import read_errors_file, written
 from fedcert.data.hospitals import HOSPITALS
 from fedcert.data.table import plain_names
 from fedcert.errors import InvalidConfig
+from fedcert.model.layers import Linear
 from fedcert.model.network import Network
 
 DIGITS_EPOCHS = 50  # ten times the paper's: digits has a tenth of its examples
@@ -165,9 +165,8 @@ def _fitted_to_given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _widths(network: Network) -> list[int]:
-    """The number of outputs of each layer that is no activation."""
-    outputs = zip(network.layers, network.value_shapes[1:], strict=True)
-    return [math.prod(shape) for layer, shape in outputs if layer.inputs is not None]
+    """The number of outputs of each fully connected layer."""
+    return [layer.outputs for layer in network.leaves if isinstance(layer, Linear)]
 
 
 def _agreed(given: Any, found: int) -> int:

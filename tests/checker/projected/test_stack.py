@@ -13,6 +13,8 @@ from fedcert.families.projected.layers import first_random, rectified
 from fedcert.randomness import stream
 from fedcert_check.balls import exact, lower, upper
 from fedcert_check.layers import Linear, Network, ReLU, Tanh
+from fedcert_check.projected.affine_part import affine_layers
+from fedcert_check.projected.affine_part import first_random as checked_first
 from fedcert_check.projected.exact import Region
 from fedcert_check.projected.laws import independent
 from fedcert_check.projected.layers import Unproven
@@ -25,10 +27,10 @@ EVERY = {**NETWORKS, **FEATURES}
 def test_both_programs_divide_a_network_in_the_same_way(name: str) -> None:
     own = as_network(EVERY[name])
     numbers = exact(np.zeros(own.dimension))
-    assert own.first_random == first_random(EVERY[name])
+    assert checked_first(own) == first_random(EVERY[name])
     found = stacked(own, independent(numbers, numbers))
     assert list(found.rectified) == rectified(EVERY[name])
-    assert [layer.outputs for layer in found.layers] == [layer.outputs for layer in own.projected]
+    assert [layer.outputs for layer in found.layers] == [layer.outputs for layer in affine_layers(own)]
 
 
 @pytest.mark.parametrize("name", FEATURES)
@@ -38,7 +40,7 @@ def test_the_box_holds_the_outputs_and_lies_in_that_of_the_fast_path(name: str, 
     loc = problem.laws[0].loc
     own = as_network(problem.network)
     numbers = independent(exact(loc.numpy()), exact(np.zeros(own.dimension)))
-    regions, start = problem.properties.regions, own.first_random
+    regions, start = problem.properties.regions, checked_first(own)
     region = Region.of(regions.lower[0].numpy(), regions.upper[0].numpy(), np.zeros((1, 2)), np.zeros(1))
     found = stacked(own, numbers).region(region)
     low, high = lower(found.centre - found.radius), upper(found.centre + found.radius)

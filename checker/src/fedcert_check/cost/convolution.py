@@ -7,6 +7,7 @@ from math import prod
 from fedcert_check.cost.rates import ELEMENT_SECONDS, PRODUCT_SECONDS, STEP_SECONDS
 from fedcert_check.image_layers import AvgPool2d, Conv2d
 from fedcert_check.layers import Layer, Linear, Network, Sized
+from fedcert_check.projected.affine_part import affine_layers
 from fedcert_check.projected.receptive import local, patches
 
 PRODUCTS = 4  # of a row with the kernel: means, variances and squares, in forms and in movements
@@ -39,7 +40,7 @@ def window_seconds(layer: Conv2d) -> float:
 
 def local_convolutions(network: Network, depth: int) -> list[Conv2d]:
     """The layers up to this one, if each position of it is bounded on its own; else none."""
-    layers = network.projected[: depth + 1]
+    layers = affine_layers(network)[: depth + 1]
     own = [as_convolution(layer) for layer in layers if not isinstance(layer, Linear)]
     return own if len(own) == depth + 1 and local(own) else []
 

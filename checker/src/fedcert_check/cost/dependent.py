@@ -32,6 +32,7 @@ from fedcert_check.document import Document
 from fedcert_check.laws import Law
 from fedcert_check.layers import Linear
 from fedcert_check.parallel import pieces
+from fedcert_check.projected.affine_part import affine_layers, first_random, start_of
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
 from fedcert_check.stated import StatedGaussian
 
@@ -77,8 +78,9 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
     cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if of_cells else 0
     twice = 2 if of_cells else 1  # the deployed law, and the clients' shares
     seconds, memory, built = 0.0, 0.0, 0.0
-    network, last = document.network, len(document.network.projected) - 1
-    for depth, layer in enumerate(network.projected):
+    network, affine = document.network, affine_layers(document.network)
+    last = len(affine) - 1
+    for depth, layer in enumerate(affine):
         own = layer_work(document, depth)
         built, memory = built + twice * own.build, memory + twice * own.memory
         near = local_convolutions(network, depth) if depth < last else []
@@ -91,7 +93,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         memory += BALL_BYTES * rows * 8 * max(layer.inputs, layer.outputs)
     whole = joined_work(document)
     seconds += twice * whole.row * sum(rows_at(document, depth) for depth in range(last + 1))
-    seconds += feature_seconds(network.layers[: network.first_random])
+    seconds += feature_seconds(network.layers[: first_random(network)])
     seconds += counting_seconds(document, clients, cells)
     evaluated = sum(float(own.tuples.sum()) for own in asked)
     repeated = len(pieces(len(asked[0].rows), jobs))
@@ -108,19 +110,19 @@ def laws_of(document: Document) -> list[Law]:
 
 def rows_at(document: Document, depth: int) -> int:
     """The number of rows that are carried back from a layer."""
-    layers = document.network.projected
+    layers = affine_layers(document.network)
     return document.properties.d.shape[1] if depth == len(layers) - 1 else 3 * layers[depth].outputs
 
 
 def layer_work(document: Document, place: int) -> Work:
     """All blocks that are about one layer, and the diagonal laws."""
-    layer, work = document.network.projected[place], NOTHING
+    layer, work = affine_layers(document.network)[place], NOTHING
     if not isinstance(layer, Linear):
         kernel = as_convolution(layer)
         size = len(document.clients) * sum(kernel.sizes)
         windows = window_seconds(kernel) / rows_at(document, place)
         return Work(12 * size * ELEMENT_SECONDS, row_seconds(kernel) + windows, 12.0 * BALL_BYTES * size)
-    start = document.network.start_of(place)
+    start = start_of(document.network, place)
     stop = start + sum(layer.sizes)
     for law in laws_of(document):
         if not isinstance(law, BlockGaussian):

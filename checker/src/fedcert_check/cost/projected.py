@@ -26,6 +26,7 @@ from fedcert_check.cost.rates import (
 from fedcert_check.document import Document
 from fedcert_check.layers import Linear
 from fedcert_check.parallel import pieces
+from fedcert_check.projected.affine_part import affine_layers, first_random
 from fedcert_check.projected.inversion import MARKOV_RATES, MAX_TERMS
 from fedcert_check.projected.pieces import counts
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
@@ -93,7 +94,7 @@ def estimate(document: Document, jobs: int) -> Cost:
     memory += nodes * (PAIR_BYTES + SET_BYTES * clients) + MEMBER_BYTES * sum(own.members for own in asked)
     network = document.network
     seconds += sum(float(own.tuples.sum()) for own in asked) * feature_seconds(
-        network.layers[: network.first_random]
+        network.layers[: first_random(network)]
     )
     passes = PASSES + (1 if nodes else 0)  # nodes are first tried as a whole
     return Cost(memory, passes * (seconds + meetings))
@@ -101,7 +102,7 @@ def estimate(document: Document, jobs: int) -> Cost:
 
 def widths(document: Document) -> Widths:
     """The number of inputs, then of outputs of each layer behind the features."""
-    layers = document.network.projected
+    layers = affine_layers(document.network)
     require(len(layers) > 0, "no layer of the network is affine behind all that are not")
     return (layers[0].inputs, *(layer.outputs for layer in layers))
 
@@ -109,8 +110,8 @@ def widths(document: Document) -> Widths:
 def alternating(document: Document) -> bool:
     """Whether fully connected layers and ReLUs take turns behind the features."""
     network = document.network
-    layers = network.projected
-    own = len(network.layers) - network.first_random == 2 * len(layers) - 1
+    layers = affine_layers(network)
+    own = len(network.layers) - first_random(network) == 2 * len(layers) - 1
     return own and all(isinstance(layer, Linear) for layer in layers)
 
 

@@ -13,6 +13,7 @@ from fedcert_check.blocks import DENSE, DIAGONAL, KRONECKER, Block, BlockGaussia
 from fedcert_check.image_layers import Conv2d
 from fedcert_check.layers import Linear, Network, sized
 from fedcert_check.masses import Gaussian
+from fedcert_check.projected.affine_part import first_random
 from fedcert_check.projected.convolution import ConvLayer
 from fedcert_check.projected.dependent import DependentLayer, Layer
 from fedcert_check.projected.layers import random_layer
@@ -45,7 +46,7 @@ def block_stack(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian])
     used = [(w, law) for w, law in weighed if w != 0]
     if any(_spans(own, ends) for _, law in used for own in _blocks(law)):
         require(
-            network.first_random == 0 and all(isinstance(layer, Linear) for layer in sized(network.layers)),
+            first_random(network) == 0 and all(isinstance(layer, Linear) for layer in sized(network.layers)),
             "parameters of several layers that depend on each other: these must be fully connected",
         )
         joined = iter(_joined_layers(network, loc, used, ends))

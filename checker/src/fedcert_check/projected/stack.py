@@ -10,6 +10,7 @@ from fedcert_check.balls import ONE, ZERO, Balls, lower, upper
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
 from fedcert_check.layers import Activation, LeakyReLU, Linear, Network, ReLU, Residual, Sigmoid, Tanh
+from fedcert_check.projected.affine_part import first_random
 from fedcert_check.projected.convolution import ConvLayer
 from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Region
@@ -80,7 +81,7 @@ def stacked(network: Network, build: Build) -> Stack:
                 raise InvalidCertificate("projected events are not defined for residual layers")
             case _:
                 found.append(layer)
-    first = network.first_random
+    first = first_random(network)
     features, rest = found[:first], found[first:]
     for feature in features:
         fixed = isinstance(feature, Activation | MaxPool2d) or feature.fixed

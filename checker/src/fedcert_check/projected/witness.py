@@ -3,6 +3,7 @@
 import numpy as np
 
 from fedcert_check.document import Document
+from fedcert_check.projected.affine_part import affine_layers
 from fedcert_check.projected.exact import Choices, TailChoice
 from fedcert_check.projected.inversion import MAX_TERMS
 from fedcert_check.projected.ranges import ChainChoices
@@ -23,7 +24,7 @@ class Witness:
 
     def __init__(self, document: Document, prefix: str, rows: int | None) -> None:
         self.document, self.prefix, self.rows = document, prefix, rows
-        self.widths = [layer.outputs for layer in document.network.projected]
+        self.widths = [layer.outputs for layer in affine_layers(document.network)]
         self._tables: dict[str, Array] = {}
         self._parts: dict[str, Witness] = {}
 
