@@ -93,22 +93,20 @@ def main() -> None:
     parser.add_argument("--train-examples", type=int, default=60_000)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--learning-rate", type=float, default=2e-3)
-    parser.add_argument(
-        "--draws", type=int, default=0, help="of a confidence bound, under independent weights"
-    )
+    parser.add_argument("--draws", type=int, default=0, help="of a confidence bound")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=Path("runs/convolutions"))
     options = parser.parse_args()
     asked = {"network": options.network, "properties": options.inputs, "epsilon": options.epsilon}
     asked |= {"train_examples": options.train_examples, "device": options.device}
+    asked |= {"confidence_draws": options.draws}
     trained = {"epochs": options.epochs, "learning_rate": options.learning_rate}
     asked |= {"training": trained, "laplace": trained}
     print(f"{options.network}, the first {options.inputs} test inputs as they come; shares in %")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for dataset in options.dataset:
         for posterior in options.posterior:
-            drawn = {"confidence_draws": options.draws if posterior == "bbb" else 0}
-            config = make_config(SHARED | asked | drawn | POSTERIORS[posterior] | {"dataset": dataset})
+            config = make_config(SHARED | asked | POSTERIORS[posterior] | {"dataset": dataset})
             folder = options.out / f"{dataset}-{posterior}"
             print("\n".join(lines(f"{dataset}, {posterior}", config, folder)), flush=True)
 

@@ -13,6 +13,9 @@ import numpy as np
 from fedcert_check.laws import DiagonalGaussian, Law
 from fedcert_check.validation import Array, quoted, require, require_fields
 
+MAX_RANDOM = 4096
+"""Dependent parameters of a product: covariances are inverted before the cost of a proof is known."""
+
 PRODUCTS = ("pog", "conflation", "consensus")
 """Three names of one rule: the product of the clients' densities."""
 SETTINGS = {

@@ -14,11 +14,10 @@ from fedcert_check.balls import Interval
 from fedcert_check.blocks import DENSE, DIAGONAL, Block, BlockGaussian
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.laws import DiagonalGaussian, Law
-from fedcert_check.published import PRODUCTS, SETTINGS, TOLERANCE, read_settings
+from fedcert_check.published import MAX_RANDOM, PRODUCTS, SETTINGS, TOLERANCE, read_settings
 from fedcert_check.validation import Array, natural, require, require_fields, shaped
 
 GAUSSIAN = "gaussian"
-MAX_RANDOM = 4096  # parameters: so many clients' covariances are inverted before the cost of a proof is known
 NAMES = (*PRODUCTS, "prior-corrected", "reverse-kl")
 """Laws that are products of densities."""
 

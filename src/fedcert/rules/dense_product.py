@@ -20,7 +20,7 @@ from fedcert.laws.block_protocol import Block
 from fedcert.laws.diagonal import SMALLEST
 from fedcert.rules.published import require_precision_left
 from fedcert.rules.stated import StatedGaussian
-from fedcert_check.stated import MAX_RANDOM
+from fedcert_check.published import MAX_RANDOM
 
 LARGEST_RESIDUAL = 1e-10
 """Of Gᵀ P G − 1: a tenth of what the checker takes for rounding."""
