@@ -486,10 +486,12 @@ def test_a_series_that_has_not_converged_is_no_tighter_than_what_is_proven() -> 
     )
     centre, spread = 6.664496554940238e-16, 3.064069437333621e-14
     for g in np.linspace(1.66406501349e-8, 1.66406501351e-8, 6).tolist():
-        fast = inversion.Row(g, *map(np.array, (A, r)), 1.09e-17, 0.0, 3.064e-14, *map(np.array, (mean, t)))
+        fast = inversion.Row(
+            g, *map(np.array, (A, r)), 1.09e-17, ((0.0, 3.064e-14),), *map(np.array, (mean, t))
+        )
         terms = inversion.enough_terms(fast, centre, spread)
         exact_g = arb(g) + arb(1.3e-18)  # what was charged for rounding
-        row = Row(exact_g, *([arb(v) for v in own] for own in (A, r)), arb(1.09e-17), arb(0), arb(3.064e-14),
+        row = Row(exact_g, *([arb(v) for v in own] for own in (A, r)), arb(1.09e-17), ((arb(0), arb(last)),),
                   *([arb(v) for v in own] for own in (mean, t)))  # fmt: skip
         with ctx.workprec(128):
             proven = lower_tail(row, arb(centre), arb(spread), terms).upper()

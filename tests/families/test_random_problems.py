@@ -64,12 +64,8 @@ def outcomes(seed: int, count: int, samples: int) -> list[Outcome]:
     problems = random_problems(seed, count)
     federation = problems[0][0]
     properties = joined([own for _, own in problems])
-    direct = certify_projected_directly(
-        Problem(federation.network, properties, tuple(federation.laws), federation.rule)
-    )
-    transported = certify_projected(
-        Problem(federation.network, properties, tuple(federation.laws), federation.rule)
-    )
+    asked = Problem(federation.network, properties, tuple(federation.laws), federation.rule)
+    direct, transported = certify_projected_directly(asked), certify_projected(asked)
     theta = federation.deployed(samples)
     verifier = AnyOf((MergedIntervalVerifier(), LinearVerifier()))
     proven = Safe(federation.network, properties, verifier)(Box.point(theta)).sum(0).tolist()

@@ -11,7 +11,7 @@ from fedcert.families.problem import Problem
 from fedcert.families.projected.bound import violation
 from fedcert.families.projected.direct import certify_projected_directly
 from fedcert.families.projected.layers import random_layers
-from fedcert.families.projected.pieces import MOST_MOVING, Grid, cut_violation, edges
+from fedcert.families.projected.pieces import MOST_MOVING, Grid, cut_regions, edges
 from fedcert.families.projected.split import STARTS, uniform_split
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.network import mlp
@@ -75,9 +75,9 @@ def test_cutting_finds_what_the_whole_region_hides() -> None:
     layers = random_layers(SUM, problem.deployed)
     split = uniform_split(layers, problem.properties, STARTS[0])
     whole = violation(layers, problem.properties, split).probability
-    cut, counts = cut_violation(layers, problem.properties, split, whole)
-    assert counts[0, 0] > 1
-    assert cut.item() < 1e-3 < 0.9 < whole.item()
+    cut = cut_regions(layers, problem.properties, split, whole)
+    assert cut.counts[0, 0] > 1
+    assert cut.bound.item() < 1e-3 < 0.9 < whole.item()
     found = certify_projected_directly(problem)
     assert found.lower.item() > 0.999
     at_zero = ndtr(0.5 / 0.05)  # at x = 0 the bias alone decides, and it is a part of the noise
@@ -110,6 +110,6 @@ def test_regions_of_no_or_of_many_moving_inputs_stay_whole(moving: int) -> None:
     layers = random_layers(network, law)
     split = uniform_split(layers, properties, STARTS[0])
     whole = violation(layers, properties, split).probability
-    cut, counts = cut_violation(layers, properties, split, whole)
-    assert torch.equal(cut, whole)
-    assert (counts == 1).all()
+    cut = cut_regions(layers, properties, split, whole)
+    assert torch.equal(cut.bound, whole)
+    assert (cut.counts == 1).all()

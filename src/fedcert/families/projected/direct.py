@@ -24,7 +24,7 @@ from fedcert.families.projected.dependent import dependent_satisfaction, depende
 from fedcert.families.projected.features import of_features
 from fedcert.families.projected.layers import first_random, random_layers, rectified
 from fedcert.families.projected.nodes import bounds_and_witness
-from fedcert.families.projected.pieces import better_cut, cut_violation, piece_choices
+from fedcert.families.projected.pieces import Cut, better_cut, bound_of_pieces, cut_regions
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
 from fedcert.laws import GaussianLaw
 from fedcert.laws.affine import independent
@@ -38,6 +38,7 @@ from fedcert.verify.attack import ProjectedGradient
 from fedcert.witness import Witness
 
 EVENTS = "projected"
+CUT = "how projected events cut regions"
 
 
 def certify_projected_directly(
@@ -65,7 +66,7 @@ def certify_projected_directly(
         split = split_of(problem, deployed, track)
         lower, below = lower_bound(network, deployed, properties, track, split)
         if split is not None and problem.gaussian:  # rows of pieces are not rows of nodes
-            lower, below = by_pieces(network, deployed, properties, split, (lower, below))
+            lower, below = by_pieces(problem, properties, split, (lower, below))
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
@@ -173,39 +174,37 @@ def lower_bound(
 
 
 def by_pieces(
-    network: Network,
-    law: GaussianLaw,
+    problem: Problem,
     properties: Properties,
     searched: Split,
     whole: tuple[Float64[Tensor, "P"], Choices],
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """The better of a bound of whole regions and one of their pieces, for each property.
 
-    Boxes of features stay whole: most features move.
+    Boxes of features stay whole: most features move. How regions are cut is searched once for all claims.
 
     Args:
-        network: f_θ.
-        law: of its parameters, which are independent.
-        properties: P properties.
+        problem: Gaussian clients.
+        properties: the problem's, or tighter ones.
         searched: the split of the failure probability that is best for whole regions.
         whole: L of whole regions, and the choices behind it.
     """
     lower, choices = whole
-    layers = random_layers(network, law)
-    if not independent(layers) or first_random(network) > 0:
+    layers = random_layers(problem.network, problem.deployed)
+    if not independent(layers) or first_random(problem.network) > 0:
         return whole
-    bounds = (1 - Enclosure.exactly(lower)).upper
-    found = [
-        (*cut_violation(layers, properties, split, bounds), split)
-        for split in (searched, uniform_split(layers, properties, STARTS[0]))
-    ]
-    violated, counts, split = better_cut(*found)
-    cut = complement(violated)
-    wins = (cut > lower) & (counts.prod(-1) > 1)
-    counts = torch.where(wins.unsqueeze(-1), counts, 1)
-    chosen = {**choices, **piece_choices(layers, properties, split, counts)}
-    chosen["method"] = torch.where(wins, PIECES, choices["method"]).to(choices["method"].dtype)
-    return torch.where(wins, cut, lower), chosen
+    if not isinstance(cut := problem.remembered.get(CUT), Cut):
+        bounds = (1 - Enclosure.exactly(lower)).upper
+        splits = (searched, uniform_split(layers, properties, STARTS[0]))
+        cut = better_cut(*(cut_regions(layers, properties, split, bounds) for split in splits))
+        problem.remembered[CUT] = cut
+    violated, pieces = bound_of_pieces(layers, properties, cut.split, cut.counts)
+    found = complement(violated)
+    wins = (found > lower) & (cut.counts.prod(-1) > 1)
+    method = torch.where(wins, PIECES, choices["method"]).to(choices["method"].dtype)
+    if not wins.any():
+        return whole
+    return torch.where(wins, found, lower), {**choices, **pieces, "method": method}
 
 
 def _spread_out(choices: Choices, chosen: Bool[Tensor, "P"]) -> Choices:

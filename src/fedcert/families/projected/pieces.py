@@ -21,7 +21,7 @@ from fedcert.numerics.enclosure import Enclosure
 
 MOST_MOVING = 8
 """Inputs that move: with more, no number of pieces that can be afforded makes a region small."""
-MOST_PIECES = 32
+MOST_PIECES = 16
 """Of one region."""
 LEAST_ROOM = 1e-2
 """What cutting could win at most, for it to be tried: the bound less that at the centre."""
@@ -83,13 +83,28 @@ def edges(low: float, high: float, parts: int) -> list[float]:
     return [low, *inner, high]
 
 
-def cut_violation(
+@dataclass(frozen=True)
+class Cut:
+    """How regions are cut.
+
+    Attributes:
+        bound: of the probability of a violation.
+        counts: the parts of each input.
+        split: of the failure probability.
+    """
+
+    bound: Float64[Tensor, "P"]
+    counts: Int32[Tensor, "P p"]
+    split: Split
+
+
+def cut_regions(
     layers: Sequence[IndependentAffine],
     properties: Properties,
     split: Split,
     violated: Float64[Tensor, "P"],
-) -> tuple[Float64[Tensor, "P"], Int32[Tensor, "P p"]]:
-    """The least bound found by cutting regions, and the parts of each input; a whole region keeps its bound.
+) -> Cut:
+    """The least bounds found by cutting regions; a whole region keeps its bound.
 
     Args:
         layers: the network and its law.
@@ -115,22 +130,18 @@ def cut_violation(
         counts[index[gains]], best[index[gains]] = chosen[gains], least[gains]
         open_ones = open_ones.clone()
         open_ones[index] = gains
-    return best, counts
-
-
-Cut = tuple[Float64[Tensor, "P"], Int32[Tensor, "P p"], Split]
-"""Bounds, the parts of each input, and the split of the failure probability."""
+    return Cut(best, counts, split)
 
 
 def better_cut(one: Cut, other: Cut) -> Cut:
     """The better of two ways of cutting, for each property."""
-    (bound, counts, split), (tried, parts, candidate) = one, other
-    wins = tried < bound
-    chosen = [
-        torch.where(wins.unsqueeze(-1), getattr(candidate, part.name), getattr(split, part.name))
+    wins = (other.bound < one.bound).unsqueeze(-1)
+    split = [
+        torch.where(wins, getattr(other.split, part.name), getattr(one.split, part.name))
         for part in fields(Split)
     ]
-    return torch.minimum(bound, tried), torch.where(wins.unsqueeze(-1), parts, counts), Split(*chosen)
+    counts = torch.where(wins, other.counts, one.counts)
+    return Cut(torch.minimum(one.bound, other.bound), counts, Split(*split))
 
 
 def _centre(properties: Properties) -> Float64[Tensor, "P p"]:
@@ -157,10 +168,10 @@ def _tried(
     return torch.where(many, 1.0, bound), counts
 
 
-def piece_choices(
+def bound_of_pieces(
     layers: Sequence[IndependentAffine], properties: Properties, split: Split, counts: Int32[Tensor, "P p"]
-) -> Choices:
-    """The parts, and one row of choices for each piece of a region that is cut; nothing where none is.
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """The bounds of regions that are cut, 1 for others; the parts, and a row of choices for each piece.
 
     Args:
         layers: the network and its law.
@@ -168,9 +179,10 @@ def piece_choices(
         split: of the failure probability, for each property.
         counts: the parts of each input.
     """
-    index = (counts.prod(-1) > 1).nonzero().flatten()
+    index, bound = (counts.prod(-1) > 1).nonzero().flatten(), torch.ones_like(properties.d[:, 0])
     if len(index) == 0:
-        return {}
+        return bound, {}
     grid = Grid.of(properties[index], counts[index])
-    chosen = chosen_violation(layers, grid.pieces, split.of(index[grid.owner]))[1]
-    return prefixed("pieces", {"counts": counts, **chosen})
+    found, chosen = chosen_violation(layers, grid.pieces, split.of(index[grid.owner]))
+    bound[index] = grid.total(found.probability)
+    return bound, prefixed("pieces", {"counts": counts, **chosen})

@@ -18,6 +18,8 @@ FACTORS = {"ranges": (10.0, 0.1), "movement": (10.0, 0.1), "deviation": (10.0, 0
 """Factors by which each coordinate is multiplied in turn, for as long as that helps."""
 GOOD_ENOUGH = 1e-3
 """A property whose violation is bounded by this probability is not worth a search."""
+HARDLY = 1e-2
+"""A sum above 1 that falls by a smaller share than this will not come below 1: it is searched no further."""
 SMALL = 5e-5
 """A property whose violation is bounded by this probability is not worth another start."""
 ELEMENTS = 2**22  # maximum number of elements in the largest tensor, which bounds the memory
@@ -68,7 +70,8 @@ def _search(layers: Sequence[IndependentAffine], properties: Properties) -> tupl
                 tried = violation(layers, properties[worth], candidate), candidate
                 before = best.total
                 best, split = _better((best, split), tried, worth)
-                worth = worth & (best.total < before)
+                least = torch.where(before < 1, 0.0, HARDLY * before)
+                worth = worth & (before - best.total > least)
     return best, split
 
 
