@@ -152,4 +152,4 @@ def test_a_script_that_starts_itself_again_is_told_how_not_to(tmp_path: Path) ->
         [sys.executable, str(script)], capture_output=True, encoding="utf-8", timeout=60, check=False
     )
     assert done.returncode == 1
-    assert "ChildProcessError: no worker process could start" in done.stderr.splitlines()[-1]
+    assert "ChildProcessError: no worker process could start" in done.stderr  # warnings may follow

@@ -484,7 +484,7 @@ def test_a_series_that_has_not_converged_is_no_tighter_than_what_is_proven() -> 
         [-0.611589625857, 0.170302732985, 0.418861633955, -0.469814946505],
         [1.3e-10, 1.6e-10, 3e-10, 2.6e-10],
     )
-    centre, spread = 6.664496554940238e-16, 3.064069437333621e-14
+    centre, spread, last = 6.664496554940238e-16, 3.064069437333621e-14, 3.064e-14
     for g in np.linspace(1.66406501349e-8, 1.66406501351e-8, 6).tolist():
         fast = inversion.Row(
             g, *map(np.array, (A, r)), 1.09e-17, ((0.0, 3.064e-14),), *map(np.array, (mean, t))
