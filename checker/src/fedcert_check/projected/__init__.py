@@ -24,6 +24,7 @@ from fedcert_check.projected.ranges import ChainChoices
 from fedcert_check.projected.stack import Stack
 from fedcert_check.projected.tails import MAX_CELLS, Projections
 from fedcert_check.projected.witness import EXACT, PIECES, Witness
+from fedcert_check.rules import linear
 from fedcert_check.validation import require
 
 PRECISIONS = (64, 128, 256)
@@ -176,6 +177,7 @@ def _transported(document: Document, properties: Sequence[int], hulls: bool) -> 
 
 def _of_boxes(document: Document, witness: Witness) -> tuple[Callable[..., Any], Callable[..., float]]:
     """What is built of each tuple of laws, and what is then proved: boxes."""
+    linear(document.rule)  # only a linear rule has images of boxes; any other is refused
     bits = int(document.tensor("boxes", np.int32, 1)[0])
     require(LEAST_BITS <= bits <= MOST_BITS, f"boxes of {bits} bits, not from {LEAST_BITS} to {MOST_BITS}")
 
