@@ -89,7 +89,7 @@ def test_a_run_ends_with_proved_certificates(
     ("settings", "error", "words"),
     [
         ({"events": ["box"]}, InvalidConfig, "where weights depend on each other: ask for projected events"),
-        ({"rule": "pog", "compare": []}, InvalidLaw, "depend on each other"),
+        ({"rule": "pog", "compare": []}, InvalidLaw, "has no Kronecker factors"),
         ({"rule": "median", "compare": []}, InvalidConfig, "projected has no"),
     ],
 )
