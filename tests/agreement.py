@@ -22,8 +22,9 @@ from fedcert.families.projected.transported import client_layers
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.properties import Properties
 from fedcert_check.projected import region
+from fedcert_check.projected.constraint_tails import TailChoice
 from fedcert_check.projected.dependent import Layer
-from fedcert_check.projected.exact import Choices, Region, TailChoice
+from fedcert_check.projected.exact import Choices, Region
 from fedcert_check.projected.laws import deployed, shares
 
 CLOSE = 1e-8
@@ -41,6 +42,7 @@ class Both:
         layers: the checker's.
         clients: the checker's shares of the noise.
         region: the checker's property.
+        reach: of lines that may be exceeded.
     """
 
     problem: Federated
@@ -49,6 +51,7 @@ class Both:
     layers: Sequence[Layer]
     clients: list[Sequence[Layer]]
     region: Region
+    reach: float = 0.0
 
     @property
     def fast_layers(self) -> list[DiagonalAffine]:
@@ -64,7 +67,7 @@ class Both:
 
     @property
     def split(self) -> Split:
-        return uniform_split(self.fast_layers, self.properties, START)
+        return uniform_split(self.fast_layers, self.properties, START, self.reach)
 
     @cached_property
     def found(self) -> tuple[Violation, tuple[Known, TailChoices] | None]:
@@ -92,7 +95,10 @@ class Both:
             mine["movement"],
             mine["deviation"],
             [mine[f"sign.{k}"] for k in range(len(self.layers) - 1)],
-            *([mine[f"{name}.{k}"] for k in hidden] for name in ("below", "slope", "rate", "mean_rate")),
+            *(
+                [mine[f"{name}.{k}"] for k in hidden]
+                for name in ("below", "slope", "rate", "mean_rate", "excess_centre", "excess_rate")
+            ),
             [
                 TailChoice(*own)
                 for own in zip(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -17,18 +17,21 @@ from torch import Tensor
 
 from fedcert.families.projected import bound, centre, tails
 from fedcert.families.projected.bound import Violation
+from fedcert.families.projected.carried import Head, in_the_middle, to_inputs
 from fedcert.families.projected.centre import LinearForm
-from fedcert.families.projected.chain import Federation, chained_violation
-from fedcert.families.projected.chernoff import _exponent
+from fedcert.families.projected.chain import Federation, _Chain, chained_violation
+from fedcert.families.projected.chernoff import _exponents
 from fedcert.families.projected.direct import lower_bound
 from fedcert.families.projected.inversion import Row, characteristic
 from fedcert.families.projected.later import lowest_deviations
-from fedcert.families.projected.layers import random_layers
+from fedcert.families.projected.layers import random_layers, rectified
 from fedcert.families.projected.rectified import Rectified, first_activations
+from fedcert.families.projected.references import Static
 from fedcert.families.projected.relaxation import Lines as ReLULines
 from fedcert.families.projected.relaxation import through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
 from fedcert.families.projected.spread import rounded_centre
+from fedcert.families.projected.tails import Limit
 from fedcert.laws import DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.conv_affine import ConvAffine
@@ -165,19 +168,28 @@ def underflow() -> bool:
     return margins(IntervalVerifier(), mlp(16, 1), theta, full(1e-162, 16), 0.0)
 
 
-def constrained(theta: Tensor) -> bool:
+def constrained(theta: Tensor, x: float) -> bool:
     """Constraints that add up to −1 on outputs of 1, from weights or from biases."""
-    properties = Properties(Box.point(full(1.0, 6, 1)), CANCELLING.unsqueeze(1), full(0.5, 6, 1))
+    properties = Properties(Box.point(full(x, 6, 1)), CANCELLING.unsqueeze(1), full(0.5, 6, 1))
     found = LinearVerifier().margins(mlp(1, 3), Box.point(theta.unsqueeze(0)), properties)
     return all(below(low, arb("-0.5")) for low in found.flatten().tolist())
 
 
 def coefficients() -> bool:
-    return constrained(vector(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    return constrained(vector(-1.0, -1.0, -1.0, 0.0, 0.0, 0.0), -1.0)
 
 
 def constants() -> bool:
-    return constrained(vector(0.0, 0.0, 0.0, 1.0, 1.0, 1.0))
+    return constrained(vector(0.0, 0.0, 0.0, 1.0, 1.0, 1.0), -1.0)
+
+
+def products_of_both() -> bool:
+    """Where inputs are not negative, weights and inputs are multiplied at once."""
+    return constrained(vector(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), 1.0)
+
+
+def constants_of_both() -> bool:
+    return constrained(vector(0.0, 0.0, 0.0, 1.0, 1.0, 1.0), 1.0)
 
 
 def kernel_that_cancels() -> bool:
@@ -539,7 +551,9 @@ def exponent() -> bool:
     """K(λ) = −λ g + λ² (r_b² + s_3²)/2 where no neuron counts."""
     g, rate, bias, later = 1e6 * random(4, 1, 400).abs()
     nothing = full(0.0, 1, 400, 1)
-    found = _exponent(LinearForm(g, nothing, nothing, nothing, bias, (later,), ONE), rate)[0].tolist()
+    found = _exponents(LinearForm(g, nothing, nothing, nothing, bias, (later,), ONE), rate.unsqueeze(0))[
+        0, 0
+    ].tolist()
     with precision(EXACT):
         numbers = zip(*(balls(own[0]) for own in (g, rate, bias, later)), found, strict=True)
         return all(above(high, -r * a + r * r * (b * b + s * s) / 2) for a, r, b, s, high in numbers)
@@ -636,6 +650,17 @@ def lowest_deviation() -> bool:
     return 1.4 < low.item() <= 0.75 * 2.0
 
 
+def exceeded_lines() -> bool:
+    """Pr(relu(a) ≥ 2) for a standard normal a: the line that replaces relu is far below it there."""
+    one, none = full(1.0, 1, 1), full(0.0, 1, 1)
+    fixed = DiagonalAffine(none, none[0], none, none[0], none, none[0], 0.0)
+    noisy = DiagonalAffine(none, none[0], none, one[0], none, none[0], 0.0)
+    last = DiagonalAffine(-one, none[0], none, 0.1 * one[0], none, none[0], 0.0)
+    properties = Properties(Box.point(none), full(1.0, 1, 1, 1), full(2.0, 1, 1))
+    split = uniform_split([fixed, noisy, last], properties, STARTS[0], 0.2)
+    return bound.violation([fixed, noisy, last], properties, split).probability.item() > 0.0228
+
+
 def characteristic_function() -> bool:
     """One neuron of mean 0 and no constant: φ is known, and nothing but the library errs."""
     row = Row(0.0, np.array([1.3]), np.array([0.4]), 0.7, (), np.array([0.0]), np.array([1.0]))
@@ -677,6 +702,63 @@ def chained_forms() -> bool:
     own = random_layers(network, law)
     found = chained_violation(Federation(own, [own]), properties, full(5.0, 6), full(1e-8, 6))
     return bool((found.probability == 1).all())
+
+
+def last_layer(widths: tuple[int, ...], *parameters: Tensor) -> Head:
+    """Layers without ReLUs at the input 1, of which the last one's weights have one normal."""
+    network = Network(tuple(Linear(*pair) for pair in pairwise(widths)))
+    loc = torch.cat(parameters)
+    factor = torch.zeros_like(loc).unsqueeze(-1)
+    factor[-1 - widths[-2] : -1] = 1.0
+    layers = random_layers(network, DenseGaussian(loc, factor))
+    properties = Properties(Box.point(full(1.0, 1, 1)), full(1.0, 1, 1, 1), full(0.0, 1, 1))
+    federation = Federation(layers, [layers], rectified(network))
+    chain = _Chain(federation, properties, full(0.5, 1), Static(), Limit())
+    for depth in range(len(layers) - 1):
+        chain.add_layer(depth, full(1.0, 1))
+    return Head(chain.view, properties)
+
+
+def carried_rows() -> bool:
+    """A mean margin of −1, whose terms cancel, from below."""
+    ones, nothing = full(1.0, 3), full(0.0, 3)
+    found = [last_layer((1, 3, 1), ones, nothing, row, full(0.0, 1)).mean for row in CANCELLING]
+    with precision(EXACT):
+        return all(arb(own.constant.item()) - arb(own.error.item()) <= -1 for own in found)
+
+
+def carried_features() -> bool:
+    """A feature of −1, whose terms cancel, on either side."""
+    ones, nothing, every = full(1.0, 3), full(0.0, 3), full(1.0, 1, 1, 1)
+    heads = [
+        last_layer((1, 3, 1, 1), ones, nothing, row, full(0.0, 1), full(1.0, 1), full(0.0, 1))
+        for row in CANCELLING
+    ]
+    found = [to_inputs(head.view, every, torch.zeros_like(every), in_the_middle) for head in heads]
+    with precision(EXACT):
+        return all(abs(arb(own.constant.item()) + 1) <= arb(own.error.item()) for own in found)
+
+
+def covariances_that_cancel() -> bool:
+    """Cov(N_k, N·h + N_b) of a factor whose rows nearly cancel."""
+    laws, rows = nearly_equal(), vector(1.0, -1.0).view(1, 1, 2)
+    for law in laws:
+        found, error = law.layers(mlp(1, 2))[0].noise(rows).covariances(full(1.0, 1, 1))
+        with precision(EXACT):
+            one, other = balls(law.factor[:2])
+            difference = [a - b for a, b in zip(one, other, strict=True)]
+            exact = dot(difference, difference)
+            if not abs(arb(found.item()) - exact) <= arb(error.item()):
+                return False
+    return True
+
+
+def directions_that_cancel() -> bool:
+    """√Var(N·t) of a factor whose rows nearly cancel."""
+    laws, rows = nearly_equal(), vector(1.0, -1.0).view(1, 1, 2)
+    found = [law.layers(mlp(1, 2))[0].noise(rows).along(full(1.0, 1, 1, 1)).item() for law in laws]
+    with precision(EXACT):
+        return all(above(f, exact) for f, exact in zip(found, norms_of_differences(laws), strict=True))
 
 
 def complement() -> bool:

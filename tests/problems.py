@@ -6,7 +6,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedcert.laws.diagonal_affine import IndependentNoise
+from fedcert.laws.independent_noise import IndependentNoise
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box

@@ -27,8 +27,8 @@ import torch
 from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
-from fedcert.families.projected import centre, inversion, relaxation, spread, tails, view
-from fedcert.laws import conv_affine, covariance
+from fedcert.families.projected import carried, centre, excess, inversion, relaxation, spread, tails, view
+from fedcert.laws import conv_affine, covariance, independent_noise
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, s_shaped
 from fedcert.numerics import backward, enclosure, envelope, interval
@@ -175,6 +175,8 @@ CHARGES = [
     Charge("layers.s_shaped.line_above", steep_tangents, cases.lines_around_tanh),
     Charge("layers.Sigmoid.interval", inward_logistic, cases.logistic_values),
     Charge("numerics.backward.least: constants", without("least"), cases.constants),
+    Charge("numerics.backward.least_over_box: products", without("least_over_box"), cases.products_of_both),
+    Charge("numerics.backward.least_over_box: constants", without("least_over_box"), cases.constants_of_both),
     Charge("numerics.backward.settled: above", changed(backward, "above", as_it_is), cases.lost_by_settling),
     Charge("numerics.backward.settled: down", changed(backward, "down", unmoved), cases.settled_constant),
     Charge(
@@ -222,13 +224,14 @@ CHARGES = [
     ),
     Charge("enclosure.square: down", changed(enclosure, "down", unmoved), cases.squares),
     Charge("laws.DiagonalAffine.movement: τ/π", unsteep, cases.shaken_movement),
-    Charge("laws.IndependentNoise.over: above", changed(affine, "above", as_it_is), cases.noise),
+    Charge("laws.IndependentNoise.over: above", changed(independent_noise, "above", as_it_is), cases.noise),
     Charge("projected.spread.rounded_centre: up", changed(spread, "up", unmoved), cases.covered_region),
     Charge("projected.centre.linear_form", changed(centre, "above", nothing_above), cases.linear_forms),
     Charge("projected.view.form", changed(view, "above", nothing_above), cases.chained_forms),
     Charge("projected.centre.shifted: down", changed(centre, "down", unmoved), cases.shifted_form),
-    Charge("projected.chernoff._exponent", without("_exponent"), cases.exponent),
+    Charge("projected.chernoff._exponents", without("_exponents"), cases.exponent),
     Charge("projected.later: looseness", exact_scales, cases.lowest_deviation),
+    Charge("projected.excess: E T", changed(excess, "_PEAK", 0.0), cases.exceeded_lines),
     Charge("envelope: π (c − ρ)²/4", changed(envelope, "EXCESS", 0.0), cases.rough_envelopes),
     Charge("projected.inversion.ERROR", changed(inversion, "ERROR", 0.0), cases.characteristic_function),
     Charge("projected.tails.total: above", changed(tails, "above", as_it_is), cases.total_deviation),
@@ -245,6 +248,22 @@ CHARGES = [
         "laws.covariance.weighed_sizes: ε e e",
         changed(covariance, "gamma", nothing_lost),
         cases.cancelling_gram,
+    ),
+    Charge(
+        "laws.DenseNoise.along: ε (|c|·d)²",
+        changed(covariance, "gamma", nothing_lost),
+        cases.directions_that_cancel,
+    ),
+    Charge(
+        "laws.DenseNoise.covariances: ε e (|c|·d)",
+        changed(covariance, "gamma", nothing_lost),
+        cases.covariances_that_cancel,
+    ),
+    Charge("projected.carried.to_inputs: rows", changed(carried, "above", nothing_above), cases.carried_rows),
+    Charge(
+        "projected.carried.to_inputs: features",
+        changed(carried, "above", nothing_above),
+        cases.carried_features,
     ),
     Charge("enclosure.mul and sum, in a half-space", nothing_outward, cases.half_space),
     Charge("enclosure.sub: down, in 1 − V", changed(enclosure, "down", unmoved), cases.complement),

@@ -1,8 +1,10 @@
 from dataclasses import dataclass
 
 import pytest
+import torch
 
-from fedcert.frozen import unchecked
+from fedcert.frozen import rows_of, unchecked
+from fedcert.numerics.enclosure import Enclosure
 
 
 @dataclass(frozen=True)
@@ -23,3 +25,10 @@ def test_a_copy_has_the_new_values_and_is_not_checked() -> None:
     assert type(changed) is Positive
     with pytest.raises(ValueError, match="not positive"):
         Positive(-1, "one")
+
+
+def test_rows_are_taken_of_every_tensor_and_nothing_else() -> None:
+    numbers = torch.arange(4, dtype=torch.float64)
+    found = rows_of((numbers, Enclosure.exactly(numbers), Positive(1, "one")), torch.tensor([2, 0]))
+    assert found[0].tolist() == found[1].lower.tolist() == [2.0, 0.0]
+    assert found[2] == Positive(1, "one")

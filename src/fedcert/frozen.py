@@ -1,7 +1,10 @@
-"""Frozen data with other values that need no check."""
+"""Frozen data with other values that need no check, and some rows of it."""
 
 from copy import copy
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
+
+from torch import Tensor
 
 T = TypeVar("T")
 
@@ -19,3 +22,19 @@ def unchecked(instance: T, **changes: Any) -> T:
     for field, value in changes.items():
         object.__setattr__(changed, field, value)
     return changed
+
+
+def rows_of(value: T, index: Any) -> T:
+    """Some rows of every tensor in frozen data, however deep; all tensors have a row for each property.
+
+    Args:
+        value: a tensor, a tuple or a frozen dataclass of such values.
+        index: which rows.
+    """
+    if isinstance(value, Tensor):
+        return value[index]  # type: ignore[return-value]
+    if isinstance(value, tuple):
+        return tuple(rows_of(own, index) for own in value)  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return unchecked(value, **{f.name: rows_of(getattr(value, f.name), index) for f in fields(value)})
+    return value

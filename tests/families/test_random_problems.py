@@ -34,18 +34,19 @@ class Outcome:
 def random_problems(seed: int, count: int) -> list[tuple[Federated, Properties]]:
     """One federation and several properties.
 
-    Depths are one to four, scales reach up to where nothing can be certified, every fifth region is a point.
+    Depths are two to four but for every fifth federation, scales reach up to where nothing can be certified,
+    radii up to 0.1, every fifth region is a point.
     """
     generator = stream(seed, "random problem")
 
     def between(low: int, high: int) -> int:
         return low + int((high - low + 1) * uniform(generator, 1))
 
-    widths = (between(1, 4), *(between(1, 8) for _ in range(1 + seed % 4)))
+    widths = (between(1, 4), *(between(1, 8) for _ in range(2 + seed % 3 if seed % 5 else 1)))
     scale = 1e-3 * 2000 ** uniform(generator, 1).item()
     clients, constraints = between(1, 3), between(1, 3)
     federation = make_federated(
-        seed, widths, scale, 0.0, clients, constraints, int(seed % 3 == 0), seed % 7 == 0
+        seed, widths, scale, 0.0, clients, constraints, int(seed % 6 == 0), seed % 7 == 0
     )
     problems = []
     for _ in range(count):
@@ -87,17 +88,21 @@ def outcomes(seed: int, count: int, samples: int) -> list[Outcome]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_annotations")
 def test_two_hundred_random_problems_contradict_neither_attacks_nor_proofs() -> None:
-    """At confidence SURE each, all comparisons hold together but for a probability of 1e-4."""
-    found = [own for seed in range(100) for own in outcomes(seed, count=2, samples=1000)]
-    assert len(found) == 200
+    """At confidence SURE each, all comparisons hold together but for a probability of 1e-4.
+
+    Of fifty federations forty have hidden layers: two hundred problems. Properties of one federation are
+    certified together, which takes hardly longer than one of them.
+    """
+    found = [own for seed in range(50) for own in outcomes(seed, count=5, samples=1000)]
+    assert len(found) == 250
     for place, own in enumerate(found):
         assert own.lower < own.upper, place
         assert own.lower <= own.most_survive, place
         assert own.transported <= own.most_survive, place
         assert own.transported <= own.upper, place
         assert own.least_proven <= own.upper, place
-    assert sum(0.01 < own.lower < 1 for own in found) > 80
-    assert sum(0.01 < own.transported < 1 for own in found) > 80
-    assert sum(own.upper < 0.99 for own in found) > 30
+    assert sum(0.01 < own.lower < 1 for own in found) > 140
+    assert sum(0.01 < own.transported < 1 for own in found) > 140
+    assert sum(own.upper < 0.99 for own in found) > 90
     assert sum(own.lower == 0 for own in found) > 10
-    assert sum(own.upper - own.lower < 0.1 for own in found) > 40
+    assert sum(own.upper - own.lower < 0.1 for own in found) > 90

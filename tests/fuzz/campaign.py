@@ -15,6 +15,7 @@ from rich.table import Table
 
 from fedcert.randomness import stream
 from fuzz import (
+    carried,
     certificates,
     checked,
     confidence,
@@ -77,6 +78,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "projected, one layer": (certificates.one_layer, 1),
     "projected, one neuron": (certificates.hidden, 0.5),
     "projected, extreme": (certificates.extreme, 1),
+    "projected, exceeded lines": (certificates.exceeded, 0.5),
     "projected, deep": (certificates.deep, 0.3),
     "half-spaces of any magnitude": (magnitudes.half_spaces, 4),
     "drawn normals": (confidence.normals, 4),
@@ -99,6 +101,8 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "checked, dense laws": (dependent.checked_dense, 1),
     "checked, Kronecker laws": (dependent.checked_kronecker, 1),
     "checked, last layers": (dependent.checked_last_layers, 1),
+    "carried noise, pieces": (carried.pieces, 2),
+    "carried noise, one normal": (carried.one_normal, 1),
     "fixed parameters, half-spaces": (certificates.fixed, 0.5),
     "fixed parameters, projected": (checked.fixed, 2),
     "fixed parameters, cells and boxes": (checked.fixed_families, 1),

@@ -239,6 +239,31 @@ def one_neuron(
         yield Verdict(sound, found[p] < 1, "" if sound else f"one neuron: {found[p]}, not {truth}")
 
 
+def exceeded(generator: torch.Generator) -> Iterator[Verdict]:
+    """Lines that may be exceeded above one random neuron behind a fixed one, against an integral."""
+    network = mlp(choice(generator, 1, 2), 1, 1, choice(generator, 1, 2))
+    scale = choice(generator, 0.03, 0.3, 1.0) * (0.3 + uniform(generator, network.parameters))
+    law = DiagonalGaussian(normal(generator, network.parameters), scale)
+    first, *behind = random_layers(network, law)
+    W, b, x = (  # few bits: what the fixed neuron computes is exact
+        (16 * normal(generator, *shape)).round() / 16
+        for shape in (first.weight.shape, first.bias.shape, (1, network.inputs))
+    )
+    fixed = DiagonalAffine(W, b, 0 * W, 0 * b, 0 * W, 0 * b, 0.0)
+    C = normal(generator, 1, 1, network.outputs)
+    h = (W @ x[0] + b).clamp(min=0.0)
+    form = form_at(behind, h, C[0, 0])
+    mean, deviation = form.rough()
+    d = 4 * uniform(generator, 1).item() * deviation - mean
+    properties = Properties(Box.point(x), C, torch.tensor([[d]], dtype=torch.float64))
+    reach = choice(generator, 0.1, 0.3, 1.0, 3.0)
+    split = uniform_split([fixed, *behind], properties, choice(generator, *STARTS), reach)
+    found = violation([fixed, *behind], properties, split).probability.item()
+    truth = form.shifted(d).tail()
+    sound = above(found, truth)
+    yield Verdict(sound, found < 1, "" if sound else f"exceeded lines: {found}, not {truth}")
+
+
 def form_at(layers: Sequence[DiagonalAffine], x: Tensor, C: Tensor) -> Neuron:
     """A constraint at a point as a form in the one hidden activation."""
     first, last = layers
@@ -295,5 +320,7 @@ def deep_bounds(
             projections,
         )
     else:
-        bound = violation(layers, properties, uniform_split(layers, properties, choice(generator, *STARTS)))
+        reach = choice(generator, 0.0, 0.3, 1.0, 2.0)
+        split = uniform_split(layers, properties, choice(generator, *STARTS), reach)
+        bound = violation(layers, properties, split)
     return 1 - bound.probability.item(), 1.0

@@ -19,7 +19,8 @@ from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.split import uniform_split
 from fedcert.families.projected.spread import concentration
 from fedcert.laws.affine import MAX_NORMAL, MovedInputs
-from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
+from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.laws.independent_noise import IndependentNoise
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.numerics.envelope import log_envelope

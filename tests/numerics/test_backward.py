@@ -1,5 +1,6 @@
 """Linear lower bounds, compared with rational arithmetic at the corners of what they speak about."""
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import exact
 
-from fedcert.numerics.backward import LinearBound, LooseBound
+from fedcert.numerics.backward import LinearBound, LooseBound, least_over_box
 from fedcert.numerics.interval import Bounds
 
 FLOATS = st.one_of(
@@ -91,3 +92,48 @@ def test_a_settled_bound_is_its_own() -> None:
     assert (bound.least(x) <= -3).all()
     assert (bound.least(x) >= -3 - 1e-12).all()
     assert (bound.constant == 0).all()
+
+
+SIZES = st.floats(1, 2).flatmap(lambda x: st.integers(-1074, 1020).map(lambda e: x * 2.0**e))
+SIGNED = st.tuples(SIZES, st.sampled_from([-1.0, 1.0])).map(lambda own: own[0] * own[1])
+
+
+@given(
+    rows=st.lists(SIGNED, min_size=2, max_size=2),
+    weights=st.lists(st.tuples(SIGNED, SIGNED).map(sorted), min_size=4, max_size=4),
+    inputs=st.lists(st.tuples(SIZES, SIZES).map(sorted), min_size=2, max_size=2),
+)
+def test_weights_and_inputs_at_once_in_rational_arithmetic(rows: list, weights: list, inputs: list) -> None:
+    weight = Bounds(*torch.tensor(weights, dtype=torch.float64).T.reshape(2, 1, 2, 2))
+    bound = LinearBound.of(torch.tensor(rows, dtype=torch.float64).reshape(1, 1, 1, 2))
+    found = least_over_box(bound, weight, bounds(inputs)).item()
+    entries = [[weights[2 * j + k] for k in range(2)] for j in range(2)]
+    least = [
+        sum(min(Fraction(a) * Fraction(w) for w in entries[j][k]) for j, a in enumerate(rows))
+        for k in range(2)
+    ]
+    exactly = sum(min(a * Fraction(x) for x in inputs[k]) for k, a in enumerate(least))
+    assert not found > -math.inf or Fraction(found) <= exactly
+
+
+@pytest.mark.parametrize(
+    ("rows", "weight", "x"),
+    [((-2.46e-160, 0.0), 1.8075e-160, 1.7e300), ((-1e300, 1e300 / 3), 1.1e-170, 1.3e-160)],
+    ids=["weights times rows", "weights times inputs"],
+)
+def test_what_underflows_before_it_is_multiplied_is_charged(rows: tuple, weight: float, x: float) -> None:
+    bound = LinearBound.of(torch.tensor(rows, dtype=torch.float64).reshape(1, 1, 1, 2))
+    for step in range(40):
+        weights = weight * (1 + step / 40), 3 * weight * (1 + step / 40)
+        ends = torch.tensor(weights, dtype=torch.float64).reshape(1, 2, 1)
+        found = least_over_box(bound, Bounds(ends, ends), bounds([[x, x]])).item()
+        exactly = sum(Fraction(a) * Fraction(w) for a, w in zip(rows, weights, strict=True)) * Fraction(x)
+        assert Fraction(found) <= exactly
+
+
+@pytest.mark.parametrize(("boxes", "properties"), [(0, 2), (2, 0)])
+def test_nothing_is_bounded_where_there_is_nothing(boxes: int, properties: int) -> None:
+    weight = torch.ones(boxes, 2, 3, dtype=torch.float64)
+    x = torch.ones(properties, 3, dtype=torch.float64)
+    bound = LinearBound.of(torch.ones(boxes, properties, 1, 2, dtype=torch.float64))
+    assert least_over_box(bound, Bounds(weight, weight), Bounds(x, x)).shape == (boxes, properties, 1)

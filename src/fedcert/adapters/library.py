@@ -23,6 +23,7 @@ class Library:
         Traceback (most recent call last):
             ...
         fedcert.errors.MissingLibrary: PyYAML is needed here: pip install 'fedcert[yaml]'
+        explained in docs/posteriors.md
     """
 
     name: str

@@ -40,7 +40,7 @@ class Split:
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, index: Int64[Tensor, " k"]) -> "Split":
+    def __getitem__(self, index: Int64[Tensor, " k"] | slice) -> "Split":
         return self._each(lambda own: own[index])
 
     def to(self, device: torch.device | str) -> "Split":

@@ -29,6 +29,15 @@ class Family(Protocol):
 
 
 @runtime_checkable
+class SplittableFamily(Family, Protocol):
+    """A family whose certificates of some properties each can be joined (`joining.py`)."""
+
+    def splits(self, problem: Problem) -> bool:
+        """Whether the problem's properties can be proven in pieces."""
+        ...
+
+
+@runtime_checkable
 class CellFamily(Family, Protocol):
     """A family whose transported claims are made from cells that the clients send with their laws."""
 

@@ -20,6 +20,7 @@ def register_family(family: Family) -> None:
         Traceback (most recent call last):
             ...
         fedcert.errors.InvalidConfig: a family of events named box is already registered
+        explained in docs/reference/command-line.md
     """
     if family.name in _FAMILIES:
         raise InvalidConfig(f"a family of events named {family.name} is already registered")

@@ -4,7 +4,8 @@ Networks are drawn by number (`numbered.py`), so that an estimate depends neithe
 time nor on the device.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,7 +13,8 @@ from torch import Tensor
 
 from fedcert.certificate import Estimate
 from fedcert.federation.joint import Sampled
-from fedcert.federation.numbered import Numbered, draws_of, joint_draws
+from fedcert.federation.numbered import draws_of, joint_draws
+from fedcert.federation.settled import Judge, count_successes
 from fedcert.laws import Law
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
@@ -25,7 +27,6 @@ from fedcert.verify.points import accepts, shows_safe
 CACHED_ELEMENTS = 2**18  # numbers of single precision that stay in a processor's cache
 ATTACKED_ELEMENTS = 2**20  # attacks have few inputs for each network: more networks hide what a step costs
 DEVICE_ELEMENTS = 2**24  # numbers that keep another device busy, and leave it memory
-Judge = Callable[[Float[Tensor, "count n_w"]], Bool[Tensor, "count P"]]
 
 
 def mc_ibp(
@@ -49,11 +50,11 @@ def mc_ibp(
         track: shows progress.
     """
 
-    def judge(theta: Float[Tensor, "count n_w"]) -> Bool[Tensor, "count P"]:
-        return accepts(network, theta.double(), properties)
+    def judge(asked: Properties) -> Judge:
+        return lambda theta: accepts(network, theta.double(), asked)
 
-    batches = _batches(samples, law.dimension, properties)
-    successes = _count(draws_of(law, generator), judge, track(batches, "MC–IBP"))
+    batches = track(_batches(samples, law.dimension, properties), "MC–IBP")
+    successes = count_successes(draws_of(law, generator), network, properties, judge, batches, samples)
     return Estimate("mc-ibp", rule, successes, samples)
 
 
@@ -78,11 +79,12 @@ def aggregated_sampling(
         track: shows progress.
     """
 
-    def judge(theta: Float[Tensor, "count n_w"]) -> Bool[Tensor, "count P"]:
-        return accepts(network, theta, properties)
+    def judge(asked: Properties) -> Judge:
+        return lambda theta: accepts(network, theta, asked)
 
-    batches = _batches(samples, laws[0].dimension, properties)
-    successes = _count(joint_draws(laws, rule, generator), judge, track(batches, "aggregated sampling"))
+    draws = joint_draws(laws, rule, generator)
+    batches = track(_batches(samples, laws[0].dimension, properties), "aggregated sampling")
+    successes = count_successes(draws, network, properties, judge, batches, samples)
     return Estimate("aggregated-sampling", rule.name, successes, samples)
 
 
@@ -112,20 +114,25 @@ def attack_survival(
         attack: the attack; the default one where None.
         track: shows progress.
     """
-    attack = attack or ProjectedGradient()
-    centre = ((properties.regions.lower + properties.regions.upper) / 2).float()
+    judge = partial(_survivors, network, attack or ProjectedGradient())
+    largest = max(law.dimension, len(properties) * network.inputs)
+    batches = track(_batches(samples, largest, properties, ATTACKED_ELEMENTS), "attack survival")
+    successes = count_successes(draws_of(law, generator), network, properties, judge, batches, samples)
+    return Estimate("attack-survival", rule, successes, samples)
+
+
+def _survivors(network: Network, attack: ProjectedGradient, asked: Properties) -> Judge:
+    """Whether networks survive an attack on some properties."""
+    centre = ((asked.regions.lower + asked.regions.upper) / 2).float()
 
     def judge(theta: Float[Tensor, "count n_w"]) -> Bool[Tensor, "count P"]:
         theta = theta.float()
-        safe = shows_safe(network, theta, properties)
-        undecided = ~safe & (least_margin(network, theta, centre, properties) >= 0)
-        safe |= shows_safe_backward(network, theta, properties, undecided)
-        return safe | attack.survives(network, theta, properties, undecided & ~safe)
+        safe = shows_safe(network, theta, asked)
+        undecided = ~safe & (least_margin(network, theta, centre, asked) >= 0)
+        safe |= shows_safe_backward(network, theta, asked, undecided)
+        return safe | attack.survives(network, theta, asked, undecided & ~safe)
 
-    largest = max(law.dimension, len(properties) * network.inputs)
-    batches = _batches(samples, largest, properties, ATTACKED_ELEMENTS)
-    successes = _count(draws_of(law, generator), judge, track(batches, "attack survival"))
-    return Estimate("attack-survival", rule, successes, samples)
+    return judge
 
 
 def _batches(
@@ -142,8 +149,3 @@ def _batches(
     room = (most or CACHED_ELEMENTS) if properties.C.device.type == "cpu" else DEVICE_ELEMENTS
     size = max(1, room // held)
     return [(start, min(size, samples - start)) for start in range(0, samples, size)]
-
-
-def _count(draws: Numbered, judge: Judge, batches: Iterable[tuple[int, int]]) -> Tensor:
-    """How many networks of all batches fulfil each property."""
-    return torch.stack([judge(draws(first, count)).sum(0) for first, count in batches]).sum(0)

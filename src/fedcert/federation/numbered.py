@@ -33,16 +33,16 @@ class Numbered(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GaussianDraws:
-    """centre + Σ_i s_i ∘ Z_i with a stream of standard normals for each i.
+    """centre + s ∘ Z with standard normals Z.
 
     Attributes:
         centre: in single precision.
-        scales: s_i.
+        scale: s.
         key: of the generator.
     """
 
     centre: Float32[Tensor, "n_w"]
-    scales: Sequence[Float32[Tensor, "n_w"]]
+    scale: Float32[Tensor, "n_w"]
     key: tuple[int, int]
 
     def __call__(self, first: int, count: int) -> Float32[Tensor, "count n_w"]:
@@ -52,14 +52,8 @@ class GaussianDraws:
             first: the number of the first.
             count: how many.
         """
-        normals = CountedNormals(self.key, len(self.centre))
-        total: Tensor | None = None
-        for i, scale in enumerate(self.scales):
-            z = normals(i, first, count, self.centre.device)
-            before = self.centre if total is None else total
-            total = torch.addcmul(before, scale, z, out=z if total is None else total)
-        assert total is not None
-        return total
+        z = CountedNormals(self.key, len(self.centre))(0, first, count, self.centre.device)
+        return torch.addcmul(self.centre, self.scale, z, out=z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +90,15 @@ def draws_of(law: Sampled, generator: torch.Generator) -> Numbered:
     """
     key = _key(generator)
     if isinstance(law, DiagonalGaussian):
-        return GaussianDraws(law.loc.float(), [law.scale.float()], key)
+        return GaussianDraws(law.loc.float(), law.scale.float(), key)
     return BlockDraws(law, key[0])
 
 
 def joint_draws(laws: Sequence[Law], rule: AggregationRule, generator: torch.Generator) -> Numbered:
-    """Aggregates of joint client draws: A(θ_1, …, θ_n), A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i if A is linear.
+    """Aggregates of joint client draws: A(θ_1, …, θ_n).
+
+    If A is linear that is A(μ_1, …, μ_n) + Σ_i w_i σ_i Z_i: a sum of independent normals is one normal of
+    deviation √Σ_i w_i² σ_i², which is drawn in their place.
 
     Args:
         laws: q_i, the clients' posteriors.
@@ -111,8 +108,9 @@ def joint_draws(laws: Sequence[Law], rule: AggregationRule, generator: torch.Gen
     gaussians = [law for law in laws if isinstance(law, DiagonalGaussian)]
     if not isinstance(rule, LinearMap) or len(gaussians) < len(laws):
         return draws_of(JointDraws(laws, rule), generator)
-    scales = [(w * law.scale).float() for w, law in zip(rule.weights, gaussians, strict=True)]
-    return GaussianDraws(rule([law.loc for law in gaussians]).float(), scales, _key(generator))
+    scales = torch.stack([w * law.scale for w, law in zip(rule.weights, gaussians, strict=True)])
+    centre = rule([law.loc for law in gaussians])
+    return GaussianDraws(centre.float(), scales.norm(dim=0).float(), _key(generator))
 
 
 def _key(generator: torch.Generator) -> tuple[int, int]:

@@ -107,6 +107,28 @@ class IndependentRowNoise(RowNoise, Protocol):
 
 
 @runtime_checkable
+class CarriedNoise(RowNoise, Protocol):
+    """Noise whose law is known along every direction: N·t for N = B W̃ and fixed t.
+
+    All three methods speak of one law, whose variances are nowhere smaller than those of the noise.
+    """
+
+    def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
+        """Bounds of the deviations of N·t, for each column t."""
+        ...
+
+    def covariances(
+        self, h: Float64[Tensor, "P k"]
+    ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+        """Cov(N_k, N·h + N_b) at fixed inputs h, and bounds of its error."""
+        ...
+
+    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Bounds of the deviations of N·v for all |v| ≤ δ."""
+        ...
+
+
+@runtime_checkable
 class RandomAffine(Protocol):
     """One affine layer under a law.
 

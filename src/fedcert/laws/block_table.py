@@ -22,10 +22,9 @@ def stated(blocks: Sequence[Block]) -> tuple[Float64[Tensor, "K 4"], Float64[Ten
     Args:
         blocks: of a law.
     """
-    table = [[own.code, own.start, *own.lengths] for own in blocks]
-    numbers = [own.numbers() for own in blocks]
-    empty = torch.zeros(0, dtype=torch.float64)
-    return torch.tensor(table, dtype=torch.float64).view(-1, 4), torch.cat([empty, *numbers])
+    table = torch.tensor([[own.code, own.start, *own.lengths] for own in blocks], dtype=torch.float64)
+    numbers = torch.cat([own.numbers() for own in blocks]) if blocks else torch.zeros(0, dtype=torch.float64)
+    return table.view(-1, 4).to(numbers.device), numbers
 
 
 def read_blocks(table: Float64[Tensor, "K 4"], numbers: Float64[Tensor, "N"]) -> tuple[Block, ...]:

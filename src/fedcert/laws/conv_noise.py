@@ -9,7 +9,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.laws.affine import MovedInputs
-from fedcert.laws.diagonal_affine import MEAN_OF_A_NORMAL
+from fedcert.laws.independent_noise import MEAN_OF_A_NORMAL
 from fedcert.model.layers import Conv2d
 from fedcert.numerics.rounding import above, rounding_error, up
 

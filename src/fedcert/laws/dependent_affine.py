@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fedcert.laws.affine import MAX_NORMAL, MovedInputs, Outputs
 from fedcert.laws.covariance import Covariance
-from fedcert.laws.diagonal_affine import MEAN_OF_A_NORMAL
+from fedcert.laws.independent_noise import MEAN_OF_A_NORMAL
 from fedcert.laws.noise_parts import NoisePart, PartNoise, coefficients
 from fedcert.numerics.folded import ROUNDINGS, folded_mean
 from fedcert.numerics.rounding import above, rounding_error, up
@@ -213,6 +213,21 @@ class DependentNoise:
     def over_moved(self, moved: MovedInputs, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
         """A bound of sup_x |N·v(x)|: that of `over`, on one event, whatever the layers before."""
         return self.over(moved.delta, u)
+
+    def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
+        """Upper bounds of √Var(N·t), for each column t."""
+        like = self.rows[..., :1].expand(-1, -1, directions.shape[-1])
+        return root_of_squares([part.along(directions) for part in self.parts], like)
+
+    def covariances(
+        self, h: Float64[Tensor, "P k"]
+    ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+        """Cov(N_k, N·h + N_b), added up over the parts, and bounds of its error."""
+        each = [part.covariances(h) for part in self.parts]
+        nothing = torch.zeros_like(self.rows[..., :1]).expand(-1, -1, self.inputs)
+        found, lost = sum((own for own, _ in each), nothing), sum((error for _, error in each), nothing)
+        size = sum((own.abs() for own, _ in each), nothing)
+        return found, above(lost + rounding_error(len(each) + 1, size), len(each) + 2)
 
     def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """Upper bounds of √Var(N·v) for all |v| ≤ δ.

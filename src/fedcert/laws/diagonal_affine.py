@@ -7,12 +7,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, MovedInputs, Outputs
+from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, Outputs
+from fedcert.laws.independent_noise import IndependentNoise, norm_up
 from fedcert.numerics.folded import ROUNDINGS, folded_mean
-from fedcert.numerics.rectified import second_moment
+from fedcert.numerics.parts import in_blocks
 from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, rounding_error, up
-
-MEAN_OF_A_NORMAL = math.nextafter(math.sqrt(2 / math.pi), 1.0)  # above √(2/π) = E |Z|
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,10 @@ class DiagonalAffine:
         self, rows: Float64[Tensor, "*batch m"]
     ) -> tuple[Float64[Tensor, "*batch k"], Float64[Tensor, "*batch k"]]:
         """B M for rows B, and a bound of its distance from B M*."""
-        size = rows.abs()
+        own = _once(rows)
+        size, shape = own.abs(), (*rows.shape[:-1], self.inputs)
         error = rounding_error(self.outputs + 2, size @ self.weight.abs()) + size @ self.weight_error
-        return rows @ self.weight, above(error, self.outputs + 2)
+        return (own @ self.weight).expand(shape), above(error, self.outputs + 2).expand(shape)
 
     def offset(
         self, rows: Float64[Tensor, "*batch m"]
@@ -88,10 +88,11 @@ class DiagonalAffine:
         of the roundings and of an underflow. B_j² is rounded up: a large scale would multiply what its
         underflow loses.
         """
-        square, roundings = up(rows * rows), self.outputs + 4
+        own, shape, roundings = _once(rows), rows.shape[:-1], self.outputs + 4
+        square = up(own * own)
         weight = above(square @ (self.weight_scale * self.weight_scale), roundings)
         bias = above(square @ (self.bias_scale * self.bias_scale), roundings)
-        return IndependentNoise(up(weight.sqrt()), up(bias.sqrt()))
+        return IndependentNoise(up(weight.sqrt()).expand(*shape, self.inputs), up(bias.sqrt()).expand(shape))
 
     def looseness(self, deviation: Float64[Tensor, "*batch"]) -> Float64[Tensor, "*batch"]:
         """A bound of what the deviations of `noise` exceed the exact ones by."""
@@ -149,25 +150,48 @@ class DiagonalAffine:
             u: the width of the events.
             shaking: q; None for none.
         """
-        rows = rows[:1] if rows.stride(0) == 0 else rows  # the same for all properties
+        if not radius.any():
+            return torch.zeros_like(radius[:, :1]).repeat(1, rows.shape[-2])
+        rows = _once(rows)
         size, square, scales = rows.abs(), up(rows * rows), self.weight_scale * self.weight_scale
         outputs, inputs = self.weight.shape
         hidden = up(gamma(2 * (outputs + 2)) * self.weight.abs() + self.weight_error)
-        certain = (rows @ self.weight).abs_().add_(outputs * SMALLEST_NORMAL)
         underflow = inputs * SMALLEST_NORMAL
         inexact = _over_inputs(size, (radius @ hidden.mT).add_(underflow))
-        variance = (square @ scales).add_(outputs * SMALLEST_NORMAL)
         widths = (up(radius * radius) @ scales.mT).add_(underflow)
         lipschitz = _over_inputs(square, widths)
         if shaking is not None:
-            weight = up(self.weight.abs() + self.weight_error)
-            variance = variance + up(shaking * shaking) @ (weight * weight + scales + SMALLEST_NORMAL)
             widest, steepest = up(radius * self.weight_scale.amax(0)), shaking.amax(-1)
             lipschitz = lipschitz + up(steepest * norm_up(widest).unsqueeze(-1)).square()
             inexact = inexact + steepest * widest.sum(-1, keepdim=True) / math.pi
-        mean = _over_inputs(folded_mean(certain, variance.sqrt_()), radius)
+        mean = self._folded(rows, radius, shaking)
         noise = u.unsqueeze(-1) * up(above(lipschitz, outputs + inputs + 16).sqrt())
         return above(mean + inexact + noise, 2 * outputs + inputs + ROUNDINGS + 32)
+
+    def _folded(
+        self,
+        rows: Float64[Tensor, "P_or_1 R m"],
+        radius: Float64[Tensor, "P k"],
+        shaking: Float64[Tensor, "P R m"] | None,
+    ) -> Float64[Tensor, "P R"]:
+        """Σ_k δ_k E |m_k + r_k Z_k|, as in `movement`: P R k numbers, so some properties at a time."""
+        scales, weight = self.weight_scale * self.weight_scale, up(self.weight.abs() + self.weight_error)
+        underflow = self.outputs * SMALLEST_NORMAL
+
+        def mean_of(own: Tensor, shaken: Tensor | None) -> Tensor:
+            variance = (up(own * own) @ scales).add_(underflow)
+            if shaken is not None:
+                variance = variance + up(shaken * shaken) @ (weight * weight + scales + SMALLEST_NORMAL)
+            return folded_mean((own @ self.weight).abs_().add_(underflow), variance.sqrt_())
+
+        if len(rows) == 1 and shaking is None:
+            return _over_inputs(mean_of(rows, None), radius)
+        rows = rows.expand(len(radius), -1, -1)
+        total = torch.empty_like(rows[..., 0])
+        for at in in_blocks((len(rows), rows.shape[-2]), self.inputs, rows.device):
+            shaken = None if shaking is None else shaking[at]
+            total[at] = _over_inputs(mean_of(rows[at], shaken), radius[at[0]])
+        return total
 
     def spread_inputs(
         self, rows: Float64[Tensor, "P R m"], inputs: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
@@ -191,91 +215,9 @@ class DiagonalAffine:
         return columns.squeeze(-1) + u.unsqueeze(-1) * largest
 
 
-@dataclass(frozen=True)
-class IndependentNoise:
-    """Σ_k N_k h_k + N_b for rows B of a layer: N = B W̃ and N_b = B·b̃, independent normals.
-
-    Attributes:
-        weight: upper bounds r of the deviations of the N_k.
-        bias: upper bounds r_b of the deviation of N_b.
-    """
-
-    weight: Float64[Tensor, "*batch k"]
-    bias: Float64[Tensor, "*batch"]
-
-    def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
-        """√(Σ_k r_k² h_k² + r_b²)."""
-        at = self.weight * h.unsqueeze(-2)
-        square = (at * at).sum(-1) + self.bias * self.bias
-        return up(above(square, self.weight.shape[-1] + 4).sqrt())
-
-    def at_rectified(
-        self, mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
-    ) -> Float64[Tensor, "P R"]:
-        """Bounds of √(Σ_k r_k² h_k² + r_b²) for random inputs h_k = relu(μ_k + t_k Z_k), Z_k independent.
-
-        The root is a Lipschitz function of Z with constant max_k r_k t_k, and its mean is at most the root of
-        its mean square, so that
-
-            √(Σ r_k² h_k² + r_b²) ≤ √(Σ r_k² E h_k² + r_b²) + u max_k r_k t_k    but for Q(u).
-
-        Both terms grow with μ and t, so upper bounds of these do.
-
-        Args:
-            mean: upper bounds of μ.
-            deviation: upper bounds of t.
-            u: the width of the event.
-        """
-        moment = second_moment(mean, deviation).unsqueeze(-2)
-        terms = self.weight.shape[-1] + 6
-        square = above((self.weight * self.weight * moment).sum(-1) + self.bias * self.bias, terms)
-        lipschitz = (self.weight * deviation.unsqueeze(-2)).amax(-1)
-        return above(square.sqrt() + u.unsqueeze(-1) * lipschitz, 6)
-
-    def within(self, lower: Float64[Tensor, "P k"], upper: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
-        """Those at the largest inputs."""
-        return self.at(torch.maximum(upper, -lower))
-
-    def over(self, delta: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """A bound of sup |N·v| over |v| ≤ δ, that is Σ_k δ_k |N_k|.
-
-        It is a Lipschitz function of standard normals with constant √Σ δ_k² r_k², so that
-
-            Σ_k δ_k |N_k| ≤ √(2/π) Σ_k δ_k r_k + u √Σ_k δ_k² r_k²    but for Q(u).
-
-        Args:
-            delta: δ.
-            u: the width of the event.
-        """
-        widths = self.weight * delta.unsqueeze(-2)
-        terms = widths.shape[-1] + 4
-        return above(MEAN_OF_A_NORMAL * widths.sum(-1) + u.unsqueeze(-1) * norm_up(widths), terms)
-
-    def over_moved(self, moved: MovedInputs, u: Float64[Tensor, "P"]) -> Float64[Tensor, "P R"]:
-        """A bound of sup_x N·v(x) and of sup_x −N·v(x), N independent of the layers before.
-
-        Given the layers before, the supremum is a convex Lipschitz function of N/r with constant
-        sup_x ‖r∘v(x)‖ ≤ ‖r∘δ‖. Its conditional mean is at most √(2/π) Σ_k δ_k r_k; and, since v moves by no
-        more than L∘(W v'), at most that of N∘L and W v' in the place of N and v (Sudakov and Fernique):
-
-            E sup_x Σ_k N_k L_k (W v'(x))_k ≤ √(2/π) Σ_j δ'_j √Σ_k r_k² L_k² W_kj²,
-
-        which the layer before bounds (`spread_inputs`). That is one event, and each side is another.
-
-        Args:
-            moved: v.
-            u: the width of the events.
-        """
-        widths = self.weight * moved.delta.unsqueeze(-2)
-        before = moved.layer.spread_inputs(self.weight * moved.steepness.unsqueeze(-2), moved.inputs, u)
-        mean = MEAN_OF_A_NORMAL * torch.minimum(widths.sum(-1), before)
-        terms = moved.layer.outputs + moved.layer.inputs + 16
-        return above(mean + u.unsqueeze(-1) * norm_up(widths), terms)
-
-
-def norm_up(x: Float64[Tensor, "*batch k"]) -> Float64[Tensor, "*batch"]:
-    """An upper bound of ‖x‖."""
-    return up(above((x * x).sum(-1), x.shape[-1] + 2).sqrt())
+def _once(rows: Float64[Tensor, "*batch m"]) -> Float64[Tensor, "*batch_or_1 m"]:
+    """The rows of one property, where they are the same for all; else the rows as they are."""
+    return rows[:1] if rows.dim() == 3 and rows.stride(0) == 0 else rows
 
 
 def _over_inputs(

@@ -62,7 +62,7 @@ class EnclosedGaussian:
         """μ, σ and their errors."""
         own = self.gaussian
         assert own.loc_error is not None  # __post_init__
-        relative = torch.tensor([own.scale_error], dtype=torch.float64)
+        relative = own.loc.new_tensor([own.scale_error])
         return {"loc": own.loc, "scale": own.scale, "loc_error": own.loc_error, "scale_error": relative}
 
     @classmethod

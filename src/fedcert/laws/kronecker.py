@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.laws.diagonal_affine import norm_up
-from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, up
+from fedcert.laws.independent_noise import norm_up
+from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,23 @@ class KroneckerNoise:
         projected = sizes_of_products(h, self.part.right)
         value = (self.g * up(projected * projected).unsqueeze(-2)).sum(-1)
         return up(above(value, self.g.shape[-1] + 4).sqrt())
+
+    def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
+        """√Σ_b g_b (Vᵀt)_b², for each column t."""
+        projected = sizes_of_products(directions.mT, self.part.right)
+        value = self.g @ up(projected * projected).mT
+        return up(above(value, self.g.shape[-1] + 4).sqrt())
+
+    def covariances(
+        self, h: Float64[Tensor, "P k"]
+    ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+        """Σ_b V_kb g_b (Vᵀh)_b, for g as it is; three sums and products are rounded."""
+        right = self.part.right
+        size, terms = right.abs(), 2 * len(right) + self.g.shape[-1] + 8
+        found = (self.g * (h @ right).unsqueeze(-2)) @ right.mT
+        magnitude = (self.g * (h.abs() @ size).unsqueeze(-2)) @ size.mT
+        hidden = terms * SMALLEST_NORMAL * (self.g @ size.mT + size.sum(-1) + 1)  # what underflows lose
+        return found, above(rounding_error(terms, magnitude) + hidden, terms)
 
     def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """The least of Σ_k δ_k r_k, √Σ_b g_b (|V|ᵀδ)_b² and ‖δ‖ ‖V‖ √max g, for |v| ≤ δ.

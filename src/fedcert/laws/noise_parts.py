@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.laws.covariance import Covariance, rows_at_a_time, weighed_sizes
-from fedcert.laws.diagonal_affine import IndependentNoise, norm_up
+from fedcert.laws.covariance import HIDDEN, Covariance, rows_at_a_time, weighed_sizes
+from fedcert.laws.independent_noise import IndependentNoise
 from fedcert.numerics.rounding import above, up
 
 
@@ -29,6 +29,16 @@ class PartNoise(Protocol):
 
     def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """Bounds of the deviations at fixed inputs h."""
+        ...
+
+    def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
+        """Bounds of the deviations of B W̃ t, for each column t."""
+        ...
+
+    def covariances(
+        self, h: Float64[Tensor, "P k"]
+    ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+        """Cov((B W̃)_k, B·(W̃ h + b̃)) at fixed inputs h, and bounds of its error."""
         ...
 
     def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
@@ -131,6 +141,27 @@ class DenseNoise:
         """The deviation of the projection with coefficients B_j h_k and B_j."""
         return self.part.covariance.of_projection(coefficients(self.rows, h))
 
+    def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
+        """√(t·G t), for each column t."""
+        found = []
+        for rows, own in zip(self.rows, directions, strict=True):
+            value = ((self._gram(rows) @ own) * own).sum(-2)
+            size = (rows.abs() @ self.part.weight_deviation) @ own.abs()
+            found.append(self.part.covariance.root(value, size))
+        return torch.stack(found)
+
+    def covariances(
+        self, h: Float64[Tensor, "P k"]
+    ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+        """Σ_j B_j (Σ c)_jk for c = (B_j h_k, B_j), with the charge of a quadratic form."""
+        (m, k), covariance = self.part.shape, self.part.covariance
+        given = coefficients(self.rows, h)
+        seen: Tensor = (given @ covariance.matrix)[..., : m * k].unflatten(-1, (m, k))
+        size = given.abs() @ covariance.deviation + HIDDEN
+        reach = self.rows.abs() @ self.part.weight_deviation + HIDDEN
+        lost = covariance.charge * reach * size.unsqueeze(-1)
+        return torch.einsum("prj,prjk->prk", self.rows, seen), up(lost)
+
     def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """√Σ_kl δ_k δ_l |G_kl| ≥ √(v·G v) for all |v| ≤ δ, from above.
 
@@ -208,6 +239,16 @@ class BiasNoise:
         """The same at all inputs."""
         return self.bias
 
+    def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
+        """0."""
+        return self.bias.new_zeros(*self.bias.shape, directions.shape[-1])
+
+    def covariances(
+        self, h: Float64[Tensor, "P k"]
+    ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R k"]]:
+        """0."""
+        return self.weight, self.weight
+
     def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """0: biases do not move.
 
@@ -234,24 +275,12 @@ class DiagonalPart:
         """Whether no weight is random."""
         return not bool(self.weight_deviation.any())
 
-    def noise(self, rows: Float64[Tensor, "P R m"]) -> "DiagonalPartNoise":
+    def noise(self, rows: Float64[Tensor, "P R m"]) -> IndependentNoise:
         """What rows B see of it: √Σ_j B_j² S_jk² and √Σ_j B_j² s_j²; B_j² is rounded up before."""
         square, roundings = up(rows * rows), len(self.bias_deviation) + 4
         weight = above(square @ (self.weight_deviation * self.weight_deviation), roundings)
         bias = above(square @ (self.bias_deviation * self.bias_deviation), roundings)
-        return DiagonalPartNoise(up(weight.sqrt()), up(bias.sqrt()))
-
-
-class DiagonalPartNoise(IndependentNoise):
-    """Σ_k N_k h_k + N_b with independent normals."""
-
-    def steepest(self, delta: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
-        """‖r∘δ‖.
-
-        Args:
-            delta: δ.
-        """
-        return norm_up(self.weight * delta.unsqueeze(-2))
+        return IndependentNoise(up(weight.sqrt()), up(bias.sqrt()))
 
 
 def coefficients(rows: Float64[Tensor, "P R m"], h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R n"]:

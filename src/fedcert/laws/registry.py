@@ -65,6 +65,7 @@ def register_law(law: LawType) -> None:
         Traceback (most recent call last):
             ...
         fedcert.errors.InvalidLaw: a law named diagonal-gaussian is known already
+        explained in docs/posteriors.md
     """
     if law.kind in _LAWS:
         raise InvalidLaw(f"a law named {law.kind} is known already")

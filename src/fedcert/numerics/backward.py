@@ -13,9 +13,10 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.numerics.interval import Bounds, affine, total
-from fedcert.numerics.rounding import above, down, rounding_error, up
+from fedcert.numerics.rounding import SMALLEST_NORMAL, above, down, rounding_error, up
 
 INITIAL_ROUNDINGS = 13  # those of adding up at the input, and to spare
+CACHED_COEFFICIENTS = 2**17  # held at a time, so that they stay in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,40 @@ class LooseBound:
         least = affine(self.coefficients, zero, x.unsqueeze(-2)).lower.squeeze(-2)
         roundings = self.roundings + x.lower.shape[-1]
         return down(self.constant + least - rounding_error(roundings, self.magnitude + least.abs()))
+
+
+def least_over_box(bound: LinearBound, weight: Bounds, x: Bounds) -> Float64[Tensor, "B P R"]:
+    """A lower bound of rows · z for outputs h = W x, W and x ≥ 0 within bounds; all roundings are charged.
+
+    The least coefficients a = A⁺W̲ + A⁻W̄ give the least value, and with Δ = x̄ − x̲ it is a·x̲ + a⁻·Δ. What it
+    depends on is a sum of terms A_j w_jk x_k in any order, so that one charge covers both products: that for
+    Σ_j |A_j| Σ_k max|w_jk| x̄_k, for which no coefficient is needed. A coefficient that underflows is short of
+    what x multiplies: 2m such losses for each input are charged, and what underflows in Σ_k max|w_jk| x̄_k.
+
+    Args:
+        bound: linear in h.
+        weight: bounds of W, of shape (B, m, k).
+        x: bounds of shape (P, k) or (B, 1, k), all at least 0.
+    """
+    rows, (lower, upper) = bound.coefficients, weight
+    boxes, properties, count, m = rows.shape
+    k = lower.shape[-1]
+    low, high = (end.expand(boxes, properties, k) for end in x)
+    width = up(high - low)
+    size = max(1, CACHED_COEFFICIENTS // (count * k))
+    found = []
+    for start in range(0, max(1, properties), size):
+        part = slice(start, start + size)
+        own = rows[:, part].flatten(1, 2)
+        a = torch.baddbmm(torch.bmm(own.clamp(max=0.0), upper), own.clamp(min=0.0), lower)
+        a = a.reshape(*rows[:, part].shape[:-1], k)
+        value = (a @ low[:, part].unsqueeze(-1)).squeeze(-1)
+        found.append(value + (a.clamp_(max=0.0) @ width[:, part].unsqueeze(-1)).squeeze(-1))
+    reach = high @ torch.maximum(lower.abs(), upper.abs()).mT + k * SMALLEST_NORMAL
+    magnitude = bound.magnitude + (rows.abs() @ reach.unsqueeze(-1)).squeeze(-1)
+    underflow = above(2 * m * SMALLEST_NORMAL * high.sum(-1, keepdim=True), k + 2)
+    error = rounding_error(bound.roundings + 2 * m + k + 16, magnitude) + underflow
+    return down(bound.constant + torch.cat(found, 1) - error)
 
 
 def added(bounds: Sequence[LinearBound | LooseBound]) -> LooseBound:

@@ -1,6 +1,7 @@
 """E |m + r Z|, the mean of a folded normal."""
 
 import math
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float64
@@ -32,7 +33,13 @@ def folded_mean(
         deviation: r.
     """
     nu = (mean / deviation).mul_((1 - 2.0**-30) * STEPS).nan_to_num_(nan=0.0)
-    nu = nu.clamp_(0.0, FAR * STEPS).floor_().div_(STEPS)
-    width = (nu * nu).add_(4.0).sqrt_().add_(nu)
-    share = nu.square_().mul_(-0.5).exp_().div_(width).div_(width)
+    step = nu.clamp_(0.0, FAR * STEPS).int()
+    share = _shares(nu.device).index_select(0, step.flatten()).view_as(nu)
     return torch.addcmul(mean, deviation, share, value=_DENSITY)
+
+
+@lru_cache(maxsize=2)
+def _shares(device: torch.device) -> Float64[Tensor, "steps"]:
+    """e^(−ν²/2) / (ν + √(ν² + 4))² for every step ν."""
+    nu = torch.arange(int(FAR * STEPS) + 1, dtype=torch.float64, device=device) / STEPS
+    return torch.exp(-nu * nu / 2) / (nu + (nu * nu + 4).sqrt()).square()

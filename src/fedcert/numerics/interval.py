@@ -82,8 +82,10 @@ def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:
     low_x, high_x = x.lower.clamp(min=0.0), x.upper.clamp(min=0.0)
     lower = low_x @ low_w_pos + high_x @ low_w_neg
     upper = high_x @ high_w_pos + low_x @ high_w_neg
-    magnitude = torch.maximum(low_x, high_x) @ torch.maximum(high_w, -low_w)
-    if not (x.lower >= 0).all():
+    if (x.lower >= 0).all():  # Σ_k |w_k| x_k ≤ max_k x_k Σ_k |w_k|: no product of matrices is needed
+        largest_w = torch.maximum(high_w, -low_w).sum(-2, keepdim=True)
+        magnitude = torch.maximum(low_x, high_x).amax(-1, keepdim=True) * largest_w
+    else:
         low_x_neg, high_x_neg = x.lower.clamp(max=0.0), x.upper.clamp(max=0.0)
         lower = lower + (low_x_neg @ high_w_pos + high_x_neg @ high_w_neg)
         upper = upper + (high_x_neg @ low_w_pos + low_x_neg @ low_w_neg)
@@ -115,7 +117,7 @@ def _smaller_products(
 ) -> Tensor:
     """Σ_k min(w_k x_k, w'_k x'_k) over the chosen columns, for non-negative factors."""
     chosen = columns.nonzero().squeeze(-1)
-    batch = torch.broadcast_shapes(w.shape[:-2], x.shape[:-2])
+    batch = torch.broadcast_tensors(w[..., 0, 0], x[..., 0, 0])[0].shape  # broadcast_shapes imports sympy
     total = torch.zeros(*batch, x.shape[-2], w.shape[-1], dtype=x.dtype, device=x.device)
     for part in chosen.split(max(1, CORRECTION_ELEMENTS // max(1, total.numel()))):
         product = x[..., :, part, None] * w[..., None, part, :]

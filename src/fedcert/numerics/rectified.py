@@ -6,10 +6,12 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.numerics.rounding import LIBRARY_ULPS, SMALLEST_NORMAL, rounding_error, up
+from fedcert.numerics.rounding import LIBRARY_ULPS, SMALLEST_NORMAL, gamma, rounding_error, up
 
 _ROUNDINGS = 4 * LIBRARY_ULPS
 SMALLEST_RATIO = 2.0**-480  # of t to |μ|
+FARTHEST = 36.0  # deviations from 0 up to which a tail is a normal number
+_CHARGE = gamma(2 * _ROUNDINGS)
 
 
 def second_moment(mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"]) -> Float64[Tensor, "P k"]:
@@ -28,16 +30,20 @@ def second_moment(mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"
 
 
 def log_moment(
-    linear: Float64[Tensor, "P R k"],
-    quadratic: Float64[Tensor, "P R k"],
+    linear: Float64[Tensor, "*rates P R k"],
+    quadratic: Float64[Tensor, "*rates P R k"],
     mean: Float64[Tensor, "P R k"],
     deviation: Float64[Tensor, "P k"],
-) -> Float64[Tensor, "P R k"]:
+) -> Float64[Tensor, "*rates P R k"]:
     """An upper bound of log E exp(c h + q² h² / 2); infinite where the expectation (nearly) is.
 
     With ν = μ/t, v = c t and w = q² t² < 1, the Gaussian integral over h > 0 gives
 
-        E = Φ(−ν) + (1 − w)^-½ exp[(ν² w + 2 ν v + v²) / (2 (1 − w))] Φ((ν + v) / √(1 − w)).
+        E = Φ(−ν) + (1 − w)^-½ e^x Φ(ζ),    x = (ν² w + 2 ν v + v²) / (2 (1 − w)),  ζ = (ν + v) / √(1 − w).
+
+    Since x = (ζ² − ν²)/2, both terms are e^y T(z), T(z) = e^(z₊²/2) Q(z): z = ν with y = −ν₊²/2, and z = −ζ
+    with y = x for ζ > 0 and y = −ν²/2 otherwise. Errors are charged to y, and the larger y is taken out of
+    the sum.
 
     Args:
         linear: c, or c after one rounding: the error of that is charged too.
@@ -46,14 +52,36 @@ def log_moment(
         deviation: t.
     """
     t = deviation.unsqueeze(-2)
-    nu, v, w = mean / t, linear * t, (quadratic * t) ** 2
-    rest = (1 - w).clamp(min=0.5)
-    edge = (nu + v) / rest.sqrt()
-    exponent = (nu * nu * w + 2 * nu * v + v * v) / (2 * rest)
-    active = exponent + torch.special.log_ndtr(edge) - rest.log() / 2
-    inactive = torch.special.log_ndtr(-nu).expand_as(active)
-    gap = inactive - active  # each term's error counts by its share of the sum, at most exp(−|gap|)
-    size = (nu * nu * w + 2 * (nu * v).abs() + v * v) / (2 * rest) + edge.clamp(max=0.0) ** 2
-    size = size * torch.exp((-gap).clamp(max=0.0)) + nu.clamp(min=0.0) ** 2 * torch.exp(gap.clamp(max=0.0))
-    error = rounding_error(_ROUNDINGS, 1 + size + torch.logaddexp(active, inactive).abs())
-    return torch.where(w <= 0.5, up(torch.logaddexp(active, inactive) + error), math.inf)
+    nu, v, w = mean / t, linear * t, (quadratic * t).square_()
+    half, rest = nu.square() / 2, (1 - w).clamp_(min=0.5)
+    root = rest.sqrt()
+    edge, mixed = (nu + v).div_(root), nu * v
+    squares = torch.addcmul(v * v, half, w, value=2.0)
+    exponent = torch.add(squares, mixed, alpha=2.0)
+    size = squares.add_(mixed.abs_(), alpha=2.0)
+    active = torch.where(edge > 0, exponent.add_(size, alpha=_CHARGE).div_(2 * rest), half * (_CHARGE - 1))
+    below = edge.clamp(-FARTHEST, 0.0)
+    active.addcmul_(below, below, value=_CHARGE)
+    inactive = nu.clamp(min=0.0).square().mul_(_CHARGE - 0.5)
+    largest = torch.maximum(active, inactive)
+    total = (inactive - largest).exp_().mul_(_scaled_tail(nu))
+    total.add_(active.sub_(largest).exp_().mul_(_scaled_tail(edge.neg_())).div_(root))
+    log = total.clamp_(min=SMALLEST_NORMAL).log_()
+    error = rounding_error(_ROUNDINGS, log.abs().add_(largest.abs()).add_(1.0))
+    found = up(largest.add_(log).add_(error)).nan_to_num_(math.inf, math.inf)
+    return torch.where(w <= 0.5, found, math.inf)
+
+
+def _scaled_tail(z: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:
+    """e^(z₊²/2) Q(z), with a relative error of at most a few (min(z₊, 36)² + 1) u, or else from above.
+
+    Far from 0 it is bounded by an asymptotic series that stops behind a positive term.
+    """
+    right = z.clamp(0.0, FARTHEST)
+    found = torch.erfc(z * math.sqrt(0.5)).mul_((right * right).div_(2.0).exp_()).div_(2.0)
+    far = z > FARTHEST
+    if not far.any():
+        return found
+    square = 1 / (z * z)
+    series = 1 - square * (1 - 3 * square * (1 - 5 * square * (1 - 7 * square)))
+    return torch.where(far, series / (z * math.sqrt(2 * math.pi)), found)

@@ -48,6 +48,7 @@ def register_rule(builder: RuleBuilder) -> None:
         Traceback (most recent call last):
             ...
         fedcert.errors.InvalidConfig: a rule named 'fedavg' is registered already
+        explained in docs/reference/command-line.md
     """
     if _BUILDERS.setdefault(builder.name, builder) != builder:
         raise InvalidConfig(f"a rule named {builder.name!r} is registered already")

@@ -109,7 +109,7 @@ def _verdict(proven: Tensor, boxes: int, properties: int) -> Bool[Tensor, "B P"]
     return proven
 
 
-def pieces(boxes: Box) -> Iterator[slice]:
+def pieces(boxes: Box | Tensor) -> Iterator[slice]:
     """Slices of the batch that bound the memory; an empty batch is one empty slice."""
     size = max(1, BATCH_ELEMENTS // max(1, boxes.shape[-1]))
     for start in range(0, max(1, len(boxes)), size):

@@ -12,6 +12,7 @@ from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.numerics.interval import Bounds, affine
+from fedcert.numerics.rounding import down, rounding_error
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class IntervalVerifier:
 
     def margins(self, network: Network, boxes: Box, properties: Properties) -> Float64[Tensor, "B P R"]:
         """Lower bounds of (C f_θ(x) + d)_r over θ in the box and x in the region."""
-        return _constraints(properties, output_bounds(network, boxes, properties.regions))
+        return constraints(properties, output_bounds(network, boxes, properties.regions))
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class MergedIntervalVerifier:
         h = region_bounds(network, properties.regions)
         for layer, own in zip(before, before_parameters, strict=True):
             h = layer.interval(own, h)
-        margins = _constraints(properties, last.interval(parameters, h))
+        margins = constraints(properties, last.interval(parameters, h))
         if not isinstance(last, Affine):
             return margins
         weight, bias = last.matrix(parameters)
@@ -89,10 +90,12 @@ def output_bounds(network: Network, boxes: Box, regions: Box) -> Bounds:
     return bounds
 
 
-def _constraints(properties: Properties, z: Bounds) -> Float64[Tensor, "B P R"]:
-    """Lower bounds of C z + d for z within bounds of shape (B, P, K)."""
-    C, d = Bounds(properties.C, properties.C), Bounds(properties.d, properties.d)
-    return affine(C, d, z.unsqueeze(-2)).lower.squeeze(-2)
+def constraints(properties: Properties, z: Bounds) -> Float64[Tensor, "B P R"]:
+    """Lower bounds of C z + d for z within bounds of shape (B, P, K): C⁺ z̲ + C⁻ z̄ + d, rounded down."""
+    C, d, low, high = properties.C, properties.d, z.lower.unsqueeze(-2), z.upper.unsqueeze(-2)
+    value = (C.clamp(min=0.0) * low).add_(C.clamp(max=0.0) * high).sum(-1) + d
+    largest = (C.abs() * torch.maximum(low.abs(), high.abs())).sum(-1) + d.abs()
+    return down(value - rounding_error(2 * C.shape[-1] + 4, largest))
 
 
 def layer_parameters(network: Network, boxes: Box) -> list[tuple[Bounds, ...]]:

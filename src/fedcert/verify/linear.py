@@ -15,17 +15,17 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers import Activation, Branched, Layer
+from fedcert.model.layers import Activation, Affine, Branched, Layer
 from fedcert.model.layers.chain import by_layer
+from fedcert.model.layers.linear import shifted
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
-from fedcert.numerics.backward import LinearBound, LooseBound, added
+from fedcert.numerics.backward import LinearBound, LooseBound, added, least_over_box
 from fedcert.numerics.box import Box
 from fedcert.numerics.interval import Bounds, total
+from fedcert.numerics.parts import in_parts
 from fedcert.numerics.rounding import down
 from fedcert.verify.interval import layer_parameters, proven, region_bounds
-
-MAX_HELD_ELEMENTS = 2**22  # coefficients of rows that are carried back at a time
 
 
 @dataclass(frozen=True)
@@ -129,13 +129,19 @@ def _correlated(path: Sequence[_Step]) -> bool:
 def _in_pieces(rows: Float64[Tensor, "B P R m"], steps: Sequence[_Step]) -> Float64[Tensor, "B P R"]:
     """The same as `_backward`, some rows at a time: images have thousands of neurons."""
     widest = max(rows.shape[-1], *(step.width for step in steps))
-    size = max(1, MAX_HELD_ELEMENTS // (rows.shape[0] * rows.shape[1] * widest))
-    return torch.cat([_backward(part, steps) for part in rows.split(size, -2)], -1)
+    parts = in_parts(rows.shape[-2], rows.shape[0] * rows.shape[1] * widest, rows.device)
+    return torch.cat([_backward(rows[..., part, :], steps) for part in parts], -1)
 
 
 def _backward(rows: Float64[Tensor, "B P R m"], steps: Sequence[_Step]) -> Float64[Tensor, "B P R"]:
     """Lower bounds of rows · z for the outputs z of the last of the layers."""
-    return _carried(steps, LinearBound.of(rows)).least(steps[0].inputs)
+    first, bound = steps[0], LinearBound.of(rows)
+    if not isinstance(first.layer, Affine) or not (first.inputs.lower >= 0).all():
+        return _carried(steps, bound).least(first.inputs)
+    for step in reversed(steps[1:]):
+        bound = step.backward(bound).settled(step.inputs)
+    weight, bias = first.layer.matrix(first.parameters)
+    return least_over_box(LinearBound(bound.coefficients, *shifted(bound, bias)), weight, first.inputs)
 
 
 def _carried(steps: Sequence[_Step], bound: LinearBound) -> LinearBound | LooseBound:

@@ -24,12 +24,15 @@ from fedcert.randomness import stream
 SPLITS = [(3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9), (1e-3, 1e-4, 1e-4), (1e-2, 1e-2, 1e-2), (1e-9, 1e-4, 1e-12)]
 
 
-def make_split(count: int, hidden: int, ranges: float, movement: float, deviation: float) -> Split:
+def make_split(
+    count: int, hidden: int, ranges: float, movement: float, deviation: float, reach: float = 0.0
+) -> Split:
     def full(columns: int, value: float) -> Tensor:
         return torch.full((count, columns), value, dtype=torch.float64)
 
     inner, layers = max(1, hidden), hidden + 1
-    return Split(full(inner, ranges), full(layers, movement), full(layers, deviation), full(inner, 1.0))
+    failures = full(inner, ranges), full(layers, movement), full(layers, deviation)
+    return Split(*failures, full(inner, 1.0), full(1, reach))
 
 
 def default_split(layers: list[DiagonalAffine], properties: Properties) -> Split:
@@ -172,8 +175,8 @@ def test_attacks_succeed_no_more_often_than_the_bound_says(seed: int, depth: int
     d = -margins.quantile((0.01, 0.05, 0.3)[seed % 3], dim=0).unsqueeze(0)
     failures = int(((fresh + d) < 0).any(-1).sum())
     low, _ = clopper_pearson(failures, len(fresh), 1 - 1e-7)
-    for numbers in (SPLITS[0], SPLITS[1 + seed % 4]):
-        split = make_split(1, depth - 1, *numbers)
+    for numbers, reach in ((SPLITS[0], 0.0), (SPLITS[1 + seed % 4], 0.0), (SPLITS[0], 0.3 + seed % 3)):
+        split = make_split(1, depth - 1, *numbers, reach)
         assert low <= probability(problem, problem.properties(radius, d), split)
 
 
@@ -284,5 +287,11 @@ def test_every_event_is_paid() -> None:
         due += neurons * (2 * ranges + deviation)
     due += 3 * (10 * moving + 2 * deviating)
     due += 3 * (deviation + (deviation + deviating))  # that layers 3 and 4 are random enough
+    softer = violation(
+        problem.layers,
+        problem.properties(0.1, torch.zeros(1, 3).double()),
+        replace(split, reach=split.reach + 1),
+    )
+    assert softer.events.item() == found.events.item()
     assert found.events.item() == pytest.approx(due, rel=1e-9)
     assert found.events.item() >= due * (1 - 1e-12)

@@ -107,8 +107,8 @@ def test_widths_that_no_bound_allows_for_are_refused(bits: int) -> None:
 def test_the_search_of_one_claim_serves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     from fedcert.families.projected import direct
 
-    searches, search = [], direct.least_violation
-    monkeypatch.setattr(direct, "least_violation", lambda *given: searches.append(1) or search(*given))
+    searches, search = [], direct.searched
+    monkeypatch.setattr(direct, "searched", lambda *given: searches.append(1) or search(*given))
     law, properties, _ = random_problem(3)
     problem = Problem(NETWORK, properties, (law, law), LinearRule.fedavg([1, 1]))
     certify_projected(problem)

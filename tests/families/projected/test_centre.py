@@ -10,12 +10,14 @@ from torch import Tensor
 
 from fedcert.certificate import clopper_pearson
 from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
+from fedcert.families.projected.excess import Excess
 from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.rectified import first_activations
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import Spread, concentration
 from fedcert.laws import DiagonalGaussian
-from fedcert.laws.diagonal_affine import DiagonalAffine, IndependentNoise
+from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.laws.independent_noise import IndependentNoise
 from fedcert.model.network import mlp
 from fedcert.randomness import stream
 
@@ -90,7 +92,8 @@ def know(networks: Sampled, share: float) -> tuple[Known, Tensor]:
             before = layer.ceiling(before)
             lines = Lines.of(lower.unsqueeze(0), upper.unsqueeze(0))
             rates = torch.ones(1, 2 * len(mean)).double(), torch.ones(1, len(mean)).double()
-            hidden.append(Hidden(lines, mean.unsqueeze(0), deviation.unsqueeze(0), before, *rates))
+            excess = Excess(*[torch.ones(1, 2 * len(mean)).double()] * 3)
+            hidden.append(Hidden(lines, mean.unsqueeze(0), deviation.unsqueeze(0), before, *rates, excess))
         spreads.append(Spread(reach.unsqueeze(0), slope.unsqueeze(0)))
     sure = vector(SURE)
     return Known(first, networks.radius, tuple(spreads), tuple(hidden), sure, sure), holds

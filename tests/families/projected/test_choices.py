@@ -49,12 +49,12 @@ def test_choices_name_what_a_bound_was_made_of(depth: int, monkeypatch) -> None:
     assert torch.equal(chosen["movement"], split.movement)
     _, relied_on = analysis(layers, properties, split)
     names = {"ranges", "movement", "deviation"} | {f"sign.{k}" for k in range(depth - 1)}
-    for name in ("below", "slope", "rate", "mean_rate"):
+    for name in ("below", "slope", "rate", "mean_rate", "excess_centre", "excess_rate"):
         names |= {f"{name}.{k}" for k in range(1, depth - 1)}
     if depth > 1:
         names |= {"tail.rate", "tail.centre", "tail.spread", "tail.terms"}
     if depth > 2:
-        names.add("tail.lowest")
+        names |= {"tail.lowest", "tail.reach"}
     assert set(chosen) == names
     if relied_on is not None:
         known, tails = relied_on

@@ -9,7 +9,7 @@ from problems import noise_of, normal, uniform
 from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import Spread
-from fedcert.laws.diagonal_affine import IndependentNoise
+from fedcert.laws.independent_noise import IndependentNoise
 from fedcert.randomness import stream
 
 

@@ -5,9 +5,9 @@ import torch
 from problems import normal, uniform
 
 from fedcert.families.projected import split as splitting
-from fedcert.families.projected.bound import violation
+from fedcert.families.projected.bound import analysis, prepare, violation
 from fedcert.families.projected.layers import random_layers
-from fedcert.families.projected.split import STARTS, coordinates, least_violation, uniform_split
+from fedcert.families.projected.split import STARTS, coordinates, least_violation, searched, uniform_split
 from fedcert.laws import DiagonalGaussian
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.network import mlp
@@ -85,10 +85,10 @@ def test_the_search_in_parts_finds_what_the_whole_one_does(widths, monkeypatch) 
 
 
 def test_parts_hold_every_property_once(monkeypatch) -> None:
-    layers, _ = make_problem(4, (3, 5, 4, 2))
+    layers, properties = make_problem(4, (3, 5, 4, 2), count=7)
     for elements in (1, 40, 100, 2**22):
         monkeypatch.setattr(splitting, "ELEMENTS", elements)
-        places = [p for part in splitting.parts(layers, 7) for p in range(7)[part]]
+        places = [p for part in splitting.parts(layers, properties) for p in range(7)[part]]
         assert places == list(range(7))
 
 
@@ -118,3 +118,25 @@ def test_the_coordinates_are_all_that_a_bound_depends_on(widths: tuple[int, ...]
                     matters.add((field.name, place))
     assert matters <= set(coordinates(len(layers)))
     assert {c for c in coordinates(len(layers)) if c[0] != "tilt"} <= matters | {("ranges", 0)}
+
+
+@pytest.mark.parametrize("widths", [(3, 6, 2), (3, 5, 4, 2)])
+def test_what_is_known_of_hidden_layers_serves_other_last_layers_and_margins(widths) -> None:
+    layers, properties = make_problem(1, widths)
+    split = uniform_split(layers, properties, STARTS[0])
+    known = prepare(layers, properties, split)
+    movement = torch.cat([split.movement[:, :-1], 1e-4 * torch.ones_like(split.movement[:, -1:])], -1)
+    other, asked = replace(split, movement=movement), replace(properties, d=properties.d + 0.01)
+    expected, found = analysis(layers, asked, other)[0], analysis(layers, asked, other, known)[0]
+    assert torch.equal(found.tails, expected.tails)
+    assert torch.equal(found.events, expected.events)
+
+
+def test_a_search_remembers_what_is_known_with_its_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    layers, properties = make_problem(2, (3, 5, 4, 2))
+    monkeypatch.setattr(splitting, "ELEMENTS", 100)  # two properties at a time
+    found = searched(layers, properties)
+    assert len(found.known) == 2
+    prices = torch.cat([own.price.upper for _, own in found.known])
+    assert torch.equal(prices, prepare(layers, properties, found.split).price.upper)
+    assert not searched(*make_problem(2, (3, 2))).known

@@ -22,7 +22,8 @@ from fedcert.families.projected.spread import (
 )
 from fedcert.laws import DiagonalGaussian
 from fedcert.laws.affine import MovedInputs
-from fedcert.laws.diagonal_affine import MEAN_OF_A_NORMAL, DiagonalAffine
+from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.laws.independent_noise import MEAN_OF_A_NORMAL
 from fedcert.model.network import mlp
 from fedcert.randomness import stream
 

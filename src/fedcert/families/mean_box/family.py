@@ -36,6 +36,10 @@ class MeanBoxFamily:
             return supports_pooled(self, problem, kind)
         return problem.diagonal and (kind != "direct" or (problem.has_deployed_law and problem.gaussian))
 
+    def splits(self, problem: Problem) -> bool:
+        """For Gaussian clients; properties under mixtures share the cells of their witness."""
+        return problem.gaussian
+
     def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
         """The certificate of one kind of claim.
 

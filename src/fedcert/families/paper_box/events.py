@@ -15,6 +15,7 @@ from fedcert.laws import DiagonalLaw, around
 from fedcert.numerics.box import Box
 from fedcert.progress import Tracker, silent
 from fedcert.verify import Safe
+from fedcert.verify.around import may_be_accepted
 
 LEVELS = 2**15  # number of levels of |s| with which masses are estimated
 ROUNDING_ALLOWANCE = 1e-3  # in deviations: far more than the rounding errors of single precision
@@ -65,8 +66,11 @@ class PaperBox:
             track: shows progress.
         """
         candidates = SampledBoxes(law, law.sample(self.centers, generator), self.gammas)
-        order = candidates.estimated_log_mass().argsort(descending=True, stable=True)
         usable = None if safe is None else candidates.worth_proving(safe)
+        if usable is not None and not usable.any():
+            order = torch.arange(0, device=usable.device)
+        else:
+            order = candidates.estimated_log_mass().argsort(descending=True, stable=True)
         return retain_disjoint(candidates, order, law, safe, self.limit, usable, track)
 
 
@@ -122,25 +126,24 @@ class SampledBoxes:
     def worth_proving(self, safe: Safe) -> Bool[Tensor, "P N_gammas"]:
         """Which candidates a monotone verifier may prove for which property.
 
-        All boxes of one γ contain their intersection, and all boxes around one centre contain the narrowest
-        of them. If the box that they contain is not proven, they are not worth trying, since a monotone
-        verifier, such as interval bounds, would not prove them. The many narrowest boxes are verified only
-        for properties for which no intersection is proven.
+        All boxes of one γ contain their intersection. If that is not proven, they are not worth trying, since
+        a monotone verifier, such as interval bounds, would not prove them. All others are looked at one by
+        one, by bounds that are a little better than any proof.
         """
         highest, lowest = self.centers.amax(0), self.centers.amin(0)
-        count, device = len(self.centers), highest.device
-        worth = torch.ones(len(safe.properties), count, len(self.gammas), dtype=torch.bool, device=device)
-        hopeful = torch.zeros(len(safe.properties), dtype=torch.bool, device=device)
+        shape = len(safe.properties), len(self.centers), len(self.gammas)
+        worth = torch.ones(shape, dtype=torch.bool, device=highest.device)
         for place, gamma in enumerate(self.gammas):
             lower, upper = highest - gamma * self.law.scale, lowest + gamma * self.law.scale
             if (lower <= upper).all():
-                proven = safe(Box(lower, upper)[None]).squeeze(0)
-                worth[:, :, place] = proven[:, None]
-                hopeful |= proven
-        if not hopeful.all():
-            narrowest = self.gammas.index(min(self.gammas))
-            index = torch.arange(count, device=device) * len(self.gammas) + narrowest
-            worth[~hopeful] &= safe.only(~hopeful)(self[index]).mT.unsqueeze(-1)
+                worth[:, :, place] = safe(Box(lower, upper)[None]).mT
+        left, places = worth.any(-1).any(-1), worth.any(0).any(0).nonzero().flatten().tolist()
+        places.sort(key=self.gammas.__getitem__)
+        if places:
+            radii = [self.gammas[place] * self.law.scale for place in places]
+            accepted = may_be_accepted(safe.network, self.centers, radii, safe.properties[left])
+            for place, own in zip(places, accepted.unbind(-1), strict=True):
+                worth[left, :, place] &= own.mT
         return worth.flatten(1)
 
 

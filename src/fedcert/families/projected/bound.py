@@ -7,7 +7,7 @@ violation. Any `Split` of the failure probabilities gives a valid bound.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 from jaxtyping import Bool, Float64, Int64
@@ -15,8 +15,9 @@ from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
 from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
-from fedcert.families.projected.chernoff import moments, own_moments, quantile_rates
-from fedcert.families.projected.constraint_tails import TailChoices, constraint_tails
+from fedcert.families.projected.chernoff import average_excess, moments, own_moments, quantile_rates
+from fedcert.families.projected.constraint_tails import TailChoices, constraint_forms, constraint_tails
+from fedcert.families.projected.excess import Excess, price_of_excess
 from fedcert.families.projected.later import lowest_deviations
 from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines
@@ -49,16 +50,18 @@ class Split:
         deviation: failure probability of one event that bounds a conditional mean or deviation, for the rows
             of each layer.
         tilt: ρ of the lines below the ReLUs, for each hidden layer; it costs no probability.
+        reach: multiple of the reach of lines above the ReLUs that may be exceeded; 0 for lines that hold.
     """
 
     ranges: Float64[Tensor, "P hidden"]
     movement: Float64[Tensor, "P layers"]
     deviation: Float64[Tensor, "P layers"]
     tilt: Float64[Tensor, "P hidden"]
+    reach: Float64[Tensor, "P 1"]
 
     def of(self, index: Bool[Tensor, "P"] | Int64[Tensor, "Q"] | slice) -> "Split":
         """The split of some properties."""
-        return Split(self.ranges[index], self.movement[index], self.deviation[index], self.tilt[index])
+        return Split(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -84,39 +87,41 @@ class Violation:
         return (Enclosure.exactly(self.tails).sum() + self.events).upper
 
 
-def violation(layers: Sequence[IndependentAffine], properties: Properties, split: Split) -> Violation:
+def violation(
+    layers: Sequence[IndependentAffine],
+    properties: Properties,
+    split: Split,
+    prepared: "Prepared | None" = None,
+) -> Violation:
     """Bound the probability that C f(x) + d < 0 somewhere in a property's region.
 
-    Args:
-        layers: the network and its law.
-        properties: P properties.
-        split: any split of the failure probabilities.
+    The arguments are those of `analysis`.
     """
-    return analysis(layers, properties, split)[0]
+    return analysis(layers, properties, split, prepared)[0]
 
 
-def analysis(
-    layers: Sequence[IndependentAffine], properties: Properties, split: Split
-) -> tuple[Violation, tuple[Known, TailChoices] | None]:
-    """The bound, what it knows about the hidden layers and how it bounds the tails; None for a single layer.
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of the hidden layers on the regions, whatever is asked of the outputs.
 
-    Args:
-        layers: the network and its law.
-        properties: P properties.
-        split: any split of the failure probabilities.
+    It does not depend on the last layer's part of a split.
+
+    Attributes:
+        known: the hidden layers.
+        price: a bound of the failure probability of all events that this relies on.
     """
-    if properties.C.dim() != 3:
-        raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
+
+    known: Known
+    price: Enclosure
+
+
+def prepare(layers: Sequence[IndependentAffine], properties: Properties, split: Split) -> Prepared:
+    """What is known of the hidden layers, at least one; the arguments are those of `analysis`."""
     centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
-    C, d = properties.C, properties.d
     first = first_activations(layers[0], centre)
     u, width = concentration_width(split.movement).mT, concentration_width(split.deviation).mT
     moving, deviating = concentration(u), concentration(width)
-    if len(layers) == 1:
-        margin = down(d - movement(C, layers, radius, (), u[0]))
-        tails = decided(C, d, zero_or_one(_gaussian_tails(C, first, margin), layers))
-        return Violation(tails, (C.shape[-2] * movement_events(layers) * moving[0] + FAR_NORMALS).upper), None
-    moved = movement(_unit(layers[0], C), layers[:1], radius, (), u[0])
+    moved = movement(_unit(layers[0], properties.C), layers[:1], radius, (), u[0])
     spread, price = _first_spread(first, moved, split.ranges[:, 0])
     price = price + layers[0].outputs * movement_events(layers[:1]) * moving[0] + FAR_NORMALS
     known = Known(first, radius, (spread,), (), u[1], width[1])
@@ -127,14 +132,46 @@ def analysis(
         events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
         known = replace(grown, moving=u[depth + 1], deviating=width[depth + 1])
-    form = linear_form(C, layers, known).shifted(d)
-    own = movement_events(layers) * moving[-1] + random_weights(layers[2:]) * deviating[-1]
-    price = price + C.shape[-2] * own
+    return Prepared(known, price)
+
+
+def analysis(
+    layers: Sequence[IndependentAffine],
+    properties: Properties,
+    split: Split,
+    prepared: Prepared | None = None,
+) -> tuple[Violation, tuple[Known, TailChoices] | None]:
+    """The bound, what it knows about the hidden layers and how it bounds the tails; None for a single layer.
+
+    Args:
+        layers: the network and its law.
+        properties: P properties.
+        split: any split of the failure probabilities.
+        prepared: what `prepare` found for these regions and this split, but for the last layer's part.
+    """
+    if properties.C.dim() != 3:
+        raise ShapeMismatch("properties paired with boxes are for a verifier; a law has no boxes")
+    C, d = properties.C, properties.d
+    u, width = concentration_width(split.movement).mT[-1], concentration_width(split.deviation).mT[-1]
+    moving, deviating = concentration(u), concentration(width)
+    if len(layers) == 1:
+        centre, radius = rounded_centre(properties.regions.lower, properties.regions.upper)
+        margin = down(d - movement(C, layers, radius, (), u))
+        first = first_activations(layers[0], centre)
+        tails = decided(C, d, zero_or_one(_gaussian_tails(C, first, margin), layers))
+        return Violation(tails, (C.shape[-2] * movement_events(layers) * moving + FAR_NORMALS).upper), None
+    prepared = prepared or prepare(layers, properties, split)
+    known = replace(prepared.known, moving=u, deviating=width)
+    form, reach = constraint_forms(C, d, layers, known, split.reach[:, 0])
+    own = movement_events(layers) * moving + random_weights(layers[2:]) * deviating
+    price = prepared.price + C.shape[-2] * own
     lowest, rates = lowest_deviations(form, layers, known, split.deviation[:, -1])
     for depth in (d for d in range(2, len(layers)) if not layers[d].fixed_weights):
         price = price + C.shape[-2] * zero_or_one(split.deviation[:, -1], layers[:depth])
-        price = price + C.shape[-2] * random_weights(layers[2:depth]) * deviating[-1]
-    tails, chosen = constraint_tails(form, lowest, rates)
+        price = price + C.shape[-2] * random_weights(layers[2:depth]) * deviating
+    tails, chosen = constraint_tails(form, lowest, rates, reach)
+    if form.excess is not None:
+        tails = up(tails + price_of_excess(form.excess, lowest[0]))
     return Violation(decided(C, d, zero_or_one(tails, layers)), price.upper), (known, chosen)
 
 
@@ -195,7 +232,7 @@ def _next_layer(
     """
     most, failure = split.ranges[:, depth], split.deviation[:, depth]
     layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
-    form = linear_form(torch.cat([unit, -unit], dim=-2), layers, known)
+    form = linear_form(torch.cat([unit[:1], -unit[:1]], dim=-2).expand(len(unit), -1, -1), layers, known)
     own, reach = _own_deviations(form, layer, known)
     found = own_moments(form, reach, quantile_rates(most))
     quantile, quantile_rate = found.quantile(most)
@@ -208,13 +245,15 @@ def _next_layer(
     lower = torch.where(active, 0.0, torch.where(inactive, -torch.inf, low))
     upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
 
-    means = linear_form(-unit, layers, known).without_own_noise()
+    means = form.rows(slice(layer.outputs, None)).without_own_noise()
     minus_mean, mean_rate = moments(means, quantile_rates(failure)).quantile(failure)
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
     lines, ceiling = Lines.of(lower, upper, split.tilt[:, depth]), layer.ceiling(before)
     rate = torch.where((active | inactive).repeat(1, 2), zero_rate, quantile_rate)
-    hidden = Hidden(lines, -minus_mean, own, ceiling, rate, mean_rate)
+    soft = bool((split.reach > 0).any())
+    excess = average_excess(form, reach) if soft else Excess.unknown(form.constant)
+    hidden = Hidden(lines, -minus_mean, own, ceiling, rate, mean_rate, excess)
     grown = replace(
         known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
     )

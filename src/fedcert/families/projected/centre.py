@@ -25,11 +25,12 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.families.projected.excess import Excess
 from fedcert.families.projected.rectified import Rectified
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.spread import Spread, read
 from fedcert.laws.affine import MAX_NORMAL, UNDERFLOW, IndependentAffine, IndependentRowNoise
-from fedcert.laws.diagonal_affine import norm_up
+from fedcert.laws.independent_noise import norm_up
 from fedcert.numerics.rounding import above, down, gamma, rounding_error, up
 
 
@@ -44,6 +45,7 @@ class Hidden:
         ceiling: crude bounds of the activations.
         rate: the λ that bounded each neuron from below, then from above.
         mean_rate: the λ that bounded the means.
+        excess: how far the neurons are beyond thresholds, on average.
     """
 
     lines: Lines
@@ -52,6 +54,7 @@ class Hidden:
     ceiling: Float64[Tensor, "P m"]
     rate: Float64[Tensor, "P 2*m"]
     mean_rate: Float64[Tensor, "P m"]
+    excess: Excess
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class LinearForm:
         later: bounds of the conditional deviations of the N_l', from layer l down to layer 3.
         scale: t > 0.
         noises: what the rows see of the layers of `later`.
+        excess: E T for rows whose lines may be exceeded, a lower bound but for T; None where no line may.
     """
 
     constant: Float64[Tensor, "P R"]
@@ -107,10 +111,24 @@ class LinearForm:
     later: tuple[Float64[Tensor, "P R"], ...]
     scale: Float64[Tensor, "P k"]
     noises: tuple[IndependentRowNoise, ...] = ()
+    excess: Float64[Tensor, "P R"] | None = None
 
     def shifted(self, by: Float64[Tensor, "P R"]) -> "LinearForm":
         """The form plus a number, rounded down."""
         return replace(self, constant=down(self.constant + by))
+
+    def rows(self, chosen: slice) -> "LinearForm":
+        """Some of the rows."""
+        return LinearForm(
+            self.constant[:, chosen],
+            self.coefficient[:, chosen],
+            self.mean[:, chosen],
+            self.noise[:, chosen],
+            self.bias_noise[:, chosen],
+            tuple(own[:, chosen] for own in self.later),
+            self.scale,
+            excess=None if self.excess is None else self.excess[:, chosen],
+        )
 
     def without_own_noise(self) -> "LinearForm":
         """The form without the noise of the layer that its rows belong to."""
@@ -121,7 +139,10 @@ class LinearForm:
 
 
 def linear_form(
-    rows: Float64[Tensor, "P R m"], layers: Sequence[IndependentAffine], known: Known
+    rows: Float64[Tensor, "P R m"],
+    layers: Sequence[IndependentAffine],
+    known: Known,
+    reach: Float64[Tensor, "P R"] | None = None,
 ) -> LinearForm:
     """Lower bounds of B·a_l(x) over the region, for rows B of the last of the layers, on the events.
 
@@ -132,8 +153,9 @@ def linear_form(
         rows: B.
         layers: the layers up to l, at least two.
         known: what is known of the layers before l.
+        reach: how far the lines' ranges reach, which may be exceeded; None for ranges that hold.
     """
-    constant = error = magnitude = torch.zeros_like(rows[..., 0])
+    constant = error = magnitude = excess = torch.zeros_like(rows[..., 0])
     later: list[Tensor] = []
     noises: list[IndependentRowNoise] = []
     for depth in reversed(range(1, len(layers))):
@@ -150,14 +172,20 @@ def linear_form(
         before = known.hidden[depth - 2]
         later.append(noise.at_rectified(before.mean, before.deviation, known.deviating))
         noises.append(noise)
-        rows, drop, charge = through_relu(coefficient, coefficient_error, before.lines, before.ceiling)
+        highest = None
+        if reach is not None:
+            highest, average = before.excess.lines(before.lines, reach)
+            excess = above(excess + (coefficient.clamp(max=0.0).abs() * average).sum(-1), size)
+        rows, drop, charge = through_relu(
+            coefficient, coefficient_error, before.lines, before.ceiling, highest
+        )
         constant, magnitude, error = constant + drop, magnitude + drop.abs(), error + charge
 
     first, spread = known.first, known.spreads[0]
     inexact = coefficient_error + MAX_NORMAL * layer.looseness(noise.weight)
-    reach = (first.ceiling + spread.radius).unsqueeze(-2)
+    farthest = (first.ceiling + spread.radius).unsqueeze(-2)
     shaken = (coefficient.abs() + MAX_NORMAL * noise.weight) * first.error.unsqueeze(-2)
-    error = error + (inexact * reach + shaken).sum(-1) + MAX_NORMAL * layer.looseness(noise.bias)
+    error = error + (inexact * farthest + shaken).sum(-1) + MAX_NORMAL * layer.looseness(noise.bias)
     mean, offsets, slopes = _moved_means(coefficient, first, spread)
     drop = (coefficient.abs() * offsets).sum(-1)
     error = error + rounding_error(size, drop)
@@ -166,7 +194,7 @@ def linear_form(
     charge = error + rounding_error(8 * len(layers) + 8, magnitude)
     constant = down(constant - above(charge, 64 * len(layers) + 4 * size))
     parts = (constant, coefficient, mean, noise.weight, noise.bias, tuple(later), first.deviation)
-    form = LinearForm(*parts, tuple(noises))
+    form = LinearForm(*parts, tuple(noises), None if reach is None else excess)
     return _folded(form) if (first.deviation == 0).any() else form
 
 

@@ -18,17 +18,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidLaw, ShapeMismatch
 from fedcert.families.projected.bound import Violation, decided, zero_or_one
+from fedcert.families.projected.carried import Head
 from fedcert.families.projected.fields import Fields
 from fedcert.families.projected.joined import joined
 from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
     Spread,
+    all_fixed,
     concentration,
     concentration_width,
     movement,
@@ -37,7 +39,8 @@ from fedcert.families.projected.spread import (
 )
 from fedcert.families.projected.tails import Limit, Projections, total
 from fedcert.families.projected.view import View
-from fedcert.laws.affine import FAR_NORMALS, RandomAffine
+from fedcert.laws.affine import FAR_NORMALS, CarriedNoise, RandomAffine, independent
+from fedcert.laws.conv_affine import ConvAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import down, up
@@ -65,10 +68,12 @@ class Chained:
     Attributes:
         known: the hidden layers on their events.
         step: the width of the cells that bound the constraints' tails; 0 if there are none.
+        carried: whether a constraint's noise was carried to the inputs; None where it never is.
     """
 
     known: Sequence[Ranges]
     step: Float64[Tensor, "P R"]
+    carried: Bool[Tensor, "P R"] | None = None
 
 
 def chained_violation(
@@ -108,6 +113,36 @@ def chained_analysis(
         chain.add_layer(depth, kappa)
     bound, step = chain.margins(properties)
     return bound, Chained(chain.view.known, step)
+
+
+def carries(federation: Federation, properties: Properties) -> bool:
+    """Whether all layers but the last are fixed, and the last one's noise is known along every direction.
+
+    Args:
+        federation: a network and its law.
+        properties: of the network.
+    """
+    *fixed, head = federation.deployed
+    if not all_fixed(fixed) or joined(federation.deployed) or independent(federation.deployed):
+        return False
+    rows = properties.C.new_zeros(1, 1, head.outputs)
+    return not isinstance(head, ConvAffine) and isinstance(head.noise(rows), CarriedNoise)
+
+
+def carried_analysis(federation: Federation, properties: Properties) -> tuple[Violation, Chained]:
+    """The bound of a random last layer behind fixed ones (`carried.py`), whose ranges cost nothing.
+
+    Args:
+        federation: for which `carries` holds.
+        properties: P properties.
+    """
+    ones = torch.ones_like(properties.d[:, 0])
+    chain = _Chain(federation, properties, ones / 2, Static(), Limit())
+    for depth in range(len(federation.deployed) - 1):
+        chain.add_layer(depth, ones)
+    tails, carried = Head(chain.view, properties).tails()
+    tails = decided(properties.C, properties.d, zero_or_one(tails, federation.deployed))
+    return Violation(tails, chain.price.upper), Chained(chain.view.known, torch.zeros_like(tails), carried)
 
 
 class _Chain:
@@ -170,7 +205,7 @@ class _Chain:
         constant, noise = view.form(both)
         low, minus_high = self._lowered(constant, noise, kappa).chunk(2, dim=-1)
         deviation = total(noise[0][:, :neurons])
-        if self.joined:  # no layer is conditional on others, and nothing is taken at the centre
+        if isinstance(view.reference, Static):  # nothing is taken at the centre
             return [low, -minus_high, -minus_high, deviation, up(-minus_high - low)]
         if depth == 0:
             mean = up(view.first.mean + view.first.error)

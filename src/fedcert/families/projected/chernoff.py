@@ -20,9 +20,11 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedcert.families.projected.centre import LinearForm
+from fedcert.families.projected.excess import RATE, Excess
 from fedcert.families.projected.spread import concentration_width
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.envelope import log_envelope
+from fedcert.numerics.parts import in_blocks
 from fedcert.numerics.rectified import log_moment
 from fedcert.numerics.rounding import rounding_error, up
 
@@ -54,6 +56,11 @@ class Moments:
         greatest, which = (room / self.rate).lower.max(0)
         return greatest, self._rate(which)
 
+    def integrated(self) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """The first λ, and K(λ) − log λ: E (y − Y)⁺, an integral of Pr(Y ≤ y), is at most e^(that + λ y)."""
+        rate = self.rate[0]
+        return rate, (self.exponent[0] - Enclosure.exactly(rate).log()).upper
+
     def _rate(self, which: Int64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:
         return self.rate.gather(0, which.unsqueeze(0)).squeeze(0)
 
@@ -66,7 +73,7 @@ def moments(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Moments:
         multiples: the rates λ > 0, in units of 1 / deviation of Y.
     """
     rates = _rates(form, multiples)
-    return Moments(rates, torch.stack([_exponent(form, rate) for rate in rates]))
+    return Moments(rates, _exponents(form, rates))
 
 
 def own_moments(
@@ -81,10 +88,21 @@ def own_moments(
     """
     rates = _rates(form, multiples)
     before = form.without_own_noise()
-    exponents = up(torch.stack([_exponent(before, rate) for rate in rates]) + log_envelope(up(rates * own)))
+    exponents = up(_exponents(before, rates) + log_envelope(up(rates * own)))
     if not form.later:  # the noise of layer 2 is exactly that of its form
-        exponents = torch.minimum(exponents, torch.stack([_exponent(form, rate) for rate in rates]))
+        exponents = torch.minimum(exponents, _exponents(form, rates))
     return Moments(rates, exponents)
+
+
+def average_excess(form: LinearForm, own: Float64[Tensor, "P R"]) -> Excess:
+    """How far a form is below thresholds, on average; the arguments are those of `own_moments`.
+
+    Args:
+        form: Y.
+        own: s.
+    """
+    found = own_moments(form, own, torch.full_like(form.constant[:1, :1], RATE).unsqueeze(0))
+    return Excess(rough_mean(form), *found.integrated())
 
 
 def _rates(form: LinearForm, multiples: Float64[Tensor, "L #P #R"]) -> Float64[Tensor, "L P R"]:
@@ -99,14 +117,18 @@ def quantile_rates(failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
     return (scales.unsqueeze(-1) * concentration_width(failure)).unsqueeze(-1)
 
 
-def _exponent(form: LinearForm, rate: Float64[Tensor, "P R"]) -> Float64[Tensor, "P R"]:
-    """An upper bound of K(λ)."""
-    per_neuron = rate.unsqueeze(-1)
-    logs = log_moment(-per_neuron * form.coefficient, per_neuron * form.noise, form.mean, form.scale)
-    variance = form.bias_noise * form.bias_noise + sum((s * s for s in form.later), torch.zeros_like(rate))
-    value = logs.sum(-1) - rate * form.constant + rate * rate * variance / 2
-    magnitude = logs.abs().sum(-1) + (rate * form.constant).abs() + rate * rate * variance
-    return up(value + rounding_error(2 * logs.shape[-1] + 4 * len(form.later) + 16, magnitude))
+def _exponents(form: LinearForm, rates: Float64[Tensor, "L P R"]) -> Float64[Tensor, "L P R"]:
+    """Upper bounds of K(λ)."""
+    logs, sizes = torch.empty_like(rates), torch.empty_like(rates)
+    terms = form.coefficient.shape[-1]
+    for at in in_blocks((rates.shape[1], rates.shape[2]), len(rates) * terms, rates.device):
+        rate, scale = rates[:, *at].unsqueeze(-1), form.scale[at[0]]
+        own = log_moment(-rate * form.coefficient[at], rate * form.noise[at], form.mean[at], scale)
+        logs[:, *at], sizes[:, *at] = own.sum(-1), own.abs_().sum(-1)
+    variance = form.bias_noise * form.bias_noise + sum((s * s for s in form.later), torch.zeros_like(rates))
+    value = logs - rates * form.constant + rates * rates * variance / 2
+    magnitude = sizes + (rates * form.constant).abs() + rates * rates * variance
+    return up(value + rounding_error(2 * terms + 4 * len(form.later) + 16, magnitude))
 
 
 def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:

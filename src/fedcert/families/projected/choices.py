@@ -10,25 +10,30 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.families.projected.bound import Split, Violation, analysis
+from fedcert.families.projected.bound import Prepared, Split, Violation, analysis
 from fedcert.families.projected.centre import Known
-from fedcert.families.projected.chain import Chained, Federation, chained_analysis
+from fedcert.families.projected.chain import Chained, Federation, carried_analysis, carries, chained_analysis
 from fedcert.families.projected.constraint_tails import TailChoices
 from fedcert.families.projected.joined import joined
 from fedcert.families.projected.references import Conditional, Reference, Static
 from fedcert.families.projected.split import parts
 from fedcert.families.projected.spread import Spread, all_fixed
 from fedcert.families.projected.tails import Projections
-from fedcert.laws.affine import IndependentAffine, RandomAffine, independent
+from fedcert.laws.affine import IndependentAffine, RandomAffine
 from fedcert.model.properties import Properties
+from fedcert.numerics.parts import on_parts
 
 Choices = Mapping[str, Tensor]
-EXACT, CONDITIONAL, STATIC, PIECES = 0, 1, 2, 3
-"""Methods: the first layer's law exact; every ReLU a line, noise at random or fixed activations; pieces."""
+EXACT, CONDITIONAL, STATIC, PIECES, CARRIED = 0, 1, 2, 3, 4
+"""Methods: the first layer's law exact; every ReLU a line, noise at random or fixed activations; pieces; a
+last layer behind fixed ones."""
 
 
 def chosen_violation(
-    layers: Sequence[IndependentAffine], properties: Properties, split: Split
+    layers: Sequence[IndependentAffine],
+    properties: Properties,
+    split: Split,
+    known: Sequence[tuple[slice, Prepared]] = (),
 ) -> tuple[Violation, Choices]:
     """The bound that a split gives, and all choices behind it.
 
@@ -36,13 +41,17 @@ def chosen_violation(
         layers: the network and its law.
         properties: P properties.
         split: the failure probabilities and slopes to use.
+        known: what is known of the hidden layers with this split, part by part; none if it is to be found.
     """
-    found, choices = [], []
-    for part in parts(layers, len(properties)):
-        own = split.of(part)
-        bound, chosen = analysis(layers, properties[part], own)
-        found.append(bound)
-        choices.append(_choices(own, chosen))
+    remembered = {(part.start, part.stop): prepared for part, prepared in known}
+
+    def work(part: slice) -> tuple[Violation, Choices]:
+        own, prepared = split.of(part), remembered.get((part.start, part.stop))
+        bound, chosen = analysis(layers, properties[part], own, prepared)
+        return bound, _choices(own, chosen)
+
+    slices = [part for part, _ in known] or parts(layers, properties)
+    found, choices = zip(*(own for _, own in on_parts(work, slices)), strict=True)
     tails, events = torch.cat([b.tails for b in found]), torch.cat([b.events for b in found])
     return Violation(tails, events), {name: torch.cat([c[name] for c in choices]) for name in choices[0]}
 
@@ -55,7 +64,7 @@ def _choices(split: Split, found: tuple[Known, TailChoices] | None) -> Choices:
     known, tails = found
     chosen |= {f"tail.{field.name}": getattr(tails, field.name) for field in fields(tails)}
     if not known.hidden:  # there are no later layers
-        del chosen["tail.lowest"]
+        del chosen["tail.lowest"], chosen["tail.reach"]
     for place, spread in enumerate(known.spreads):
         chosen[f"sign.{place}"] = sign(spread)
     for place, hidden in enumerate(known.hidden, start=1):
@@ -63,6 +72,8 @@ def _choices(split: Split, found: tuple[Known, TailChoices] | None) -> Choices:
         chosen[f"slope.{place}"] = hidden.lines.slope
         chosen[f"rate.{place}"] = hidden.rate
         chosen[f"mean_rate.{place}"] = hidden.mean_rate
+        chosen[f"excess_centre.{place}"] = hidden.excess.centre
+        chosen[f"excess_rate.{place}"] = hidden.excess.rate
     return _finite(chosen)
 
 
@@ -79,10 +90,6 @@ JOINED_TRIALS: tuple[tuple[Reference, float, float], ...] = (
     (Static(), 1e-6, 1e-9),
 )
 """Those for layers that depend on each other."""
-HEAD_TRIALS: tuple[tuple[Reference, float, float], ...] = tuple(
-    (Static(), 1e-5, failure) for failure in (1e-8, 1e-6, 1e-5, 1e-4)
-)
-"""Those for a last layer of dependent weights after fixed layers, whose ranges cost nothing."""
 WIDE_TRIALS: tuple[tuple[Reference, float, float], ...] = (
     (Conditional(), 1e-8, 1e-11),
     (Conditional(), 1e-6, 1e-9),
@@ -111,19 +118,24 @@ def chained_trials(
 ) -> Iterator[tuple[Violation, Choices]]:
     """The bounds of all trials, and their choices; the arguments are those of `least_chained_violation`."""
     ones = torch.ones_like(properties.d[:, 0])
+    if projections is None and carries(
+        federation, properties
+    ):  # no other trial is better (docs/soundness.md, 15.10)
+        found, chosen = carried_analysis(federation, properties)
+        yield found, _chained_choices(ones, ones / 2, CARRIED, chosen)
+        return
     for reference, ranges, failure in _trials(federation.deployed):
         kappa = -torch.special.ndtri(ranges * ones)
         found, chosen = chained_analysis(
             federation, properties, kappa, failure * ones, reference, projections
         )
-        yield found, _chained_choices(kappa, failure * ones, reference, chosen)
+        method = STATIC if isinstance(reference, Static) else CONDITIONAL
+        yield found, _chained_choices(kappa, failure * ones, method, chosen)
 
 
 def _trials(layers: Sequence[RandomAffine]) -> tuple[tuple[Reference, float, float], ...]:
     if joined(layers):
         return JOINED_TRIALS
-    if all_fixed(layers[:-1]) and not independent(layers):
-        return HEAD_TRIALS
     paying = sum(
         layer.outputs for place, layer in enumerate(layers[:-1]) if not all_fixed(layers[: place + 1])
     )
@@ -140,17 +152,18 @@ def best_of(
 
 
 def _chained_choices(
-    kappa: Float64[Tensor, "P"], failure: Float64[Tensor, "P"], reference: Reference, found: Chained
+    kappa: Float64[Tensor, "P"], failure: Float64[Tensor, "P"], method: int, found: Chained
 ) -> Choices:
     """The choices of one trial."""
-    static = isinstance(reference, Static)
-    method = torch.full_like(kappa, STATIC if static else CONDITIONAL, dtype=torch.uint8)
-    chosen = {"method": method, "kappa": kappa, "failure": failure, "step": found.step}
+    methods = torch.full_like(kappa, method, dtype=torch.uint8)
+    chosen = {"method": methods, "kappa": kappa, "failure": failure, "step": found.step}
+    if found.carried is not None:
+        chosen["carried"] = found.carried.to(torch.uint8)
     for place, ranges in enumerate(found.known):
         chosen[f"sign.{place}"] = sign(ranges.spread)
         chosen[f"below.{place}"] = ranges.lines.below
         chosen[f"slope.{place}"] = ranges.lines.slope
-        centre = Static().middle(ranges)[0] if static else torch.zeros_like(ranges.mean)
+        centre = Static().middle(ranges)[0] if method == STATIC else torch.zeros_like(ranges.mean)
         chosen[f"reference.{place}"] = centre
     return _finite(chosen)
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from fedcert.families.projected.carried import MAX_FEATURES
 from fedcert.families.projected.chain import Federation
 from fedcert.families.projected.choices import (
     Choices,
@@ -82,6 +83,8 @@ def _parts(layers: Sequence[RandomAffine], properties: Properties) -> Iterator[s
 def _coefficients(layers: Sequence[RandomAffine], constraints: int) -> Iterator[int]:
     """The number of coefficients of parameters, or of pixels, of the rows of each layer, for a property."""
     fields = Fields(layers)
+    if layers[-1].inputs <= MAX_FEATURES:  # one row for each feature that is carried to the inputs
+        yield layers[-1].inputs * sum(layer.inputs for layer in layers)
     for depth, layer in enumerate(layers):
         rows = constraints if depth == len(layers) - 1 else 2 * layer.outputs
         if depth < len(layers) - 1 and fields.convolutions(depth):

@@ -23,15 +23,17 @@ from fedcert.families.projected.components import MAX_BOUNDS, Interval
 from fedcert.families.projected.dependent import dependent_satisfaction, dependent_violation
 from fedcert.families.projected.features import of_features
 from fedcert.families.projected.layers import first_random, random_layers, rectified
+from fedcert.families.projected.margins import may_be_negative
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.pieces import Cut, better_cut, bound_of_pieces, cut_regions
-from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, least_violation, uniform_split
+from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, Searched, parts, searched, uniform_split
 from fedcert.laws import GaussianLaw
-from fedcert.laws.affine import independent
+from fedcert.laws.affine import IndependentAffine, independent
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
+from fedcert.numerics.parts import on_parts
 from fedcert.numerics.rounding import require_gradual_underflow
 from fedcert.progress import Tracker, silent
 from fedcert.verify.attack import ProjectedGradient
@@ -66,7 +68,7 @@ def certify_projected_directly(
         split = split_of(problem, deployed, track)
         lower, below = lower_bound(network, deployed, properties, track, split)
         if split is not None and problem.gaussian:  # rows of pieces are not rows of nodes
-            lower, below = by_pieces(problem, properties, split, (lower, below))
+            lower, below = by_pieces(problem, properties, split.split, (lower, below))
         upper, above = upper_bound(network, deployed, properties, attack)
         return (lower, upper), {**below, **prefixed("upper", above)}
 
@@ -116,7 +118,7 @@ def complement(violated: Float64[Tensor, "P"]) -> Float64[Tensor, "P"]:
     return (1 - Enclosure.exactly(violated)).lower.clamp(min=0.0)
 
 
-def split_of(problem: Problem, deployed: GaussianLaw, track: Tracker) -> Split | None:
+def split_of(problem: Problem, deployed: GaussianLaw, track: Tracker) -> Searched | None:
     """The split that a search finds for a deployed law, searched once for all claims about Gaussian clients.
 
     None for neurons of the first layer that depend on each other, which need none.
@@ -126,10 +128,10 @@ def split_of(problem: Problem, deployed: GaussianLaw, track: Tracker) -> Split |
         return None
     asked = of_features(problem.network, deployed, problem.properties)
     if not (problem.gaussian and deployed is problem.deployed):
-        return least_violation(layers, asked, track)[1]
+        return searched(layers, asked, track)
     found = problem.remembered.get(EVENTS)
-    if not isinstance(found, Split):
-        found = least_violation(layers, asked, track)[1]
+    if not isinstance(found, Searched):
+        found = searched(layers, asked, track)
         problem.remembered[EVENTS] = found
     return found
 
@@ -139,7 +141,7 @@ def lower_bound(
     law: GaussianLaw,
     properties: Properties,
     track: Tracker = silent,
-    split: Split | None = None,
+    found_before: Searched | None = None,
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """L = 1 − (a bound of the probability of a violation), for one Gaussian law, and the choices behind it.
 
@@ -152,31 +154,42 @@ def lower_bound(
         law: of its parameters.
         properties: P properties.
         track: shows progress.
-        split: of the failure probability; one is searched for where None.
+        found_before: a split of the failure probability for these regions; None to search for one.
     """
     layers, properties = random_layers(network, law), of_features(network, law, properties)
     federation = Federation(layers, [layers], rectified(network))
     if not independent(layers) or not all(rectified(network)):
         violated, choices = dependent_violation(federation, properties, track)
         return complement(violated), choices
-    split = split or least_violation(layers, properties, track)[1]
-    found, choices = chosen_violation(layers, properties, split)
+    split = found_before or searched(layers, properties, track)
+    found, choices = chosen_violation(layers, properties, split.split, split.known)
     violated = found.probability
     method = torch.full_like(violated, EXACT, dtype=torch.uint8)
     open_ones = violated > GOOD_ENOUGH
     if not open_ones.any():
         return complement(violated), {"method": method, **choices}
-    chained, chain = least_chained_violation(federation, properties[open_ones])
+    chained, chain = _chained(federation, layers, properties[open_ones])
     method[open_ones] = torch.where(chained < violated[open_ones], chain["method"], method[open_ones])
     violated[open_ones] = torch.minimum(violated[open_ones], chained)
     choices = {"method": method, **choices, **prefixed("chain", _spread_out(chain, open_ones))}
     return complement(violated), choices
 
 
+def _chained(
+    federation: Federation, layers: Sequence[IndependentAffine], properties: Properties
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """The bounds with every ReLU a line, of so many properties at a time as memory allows."""
+    work = on_parts(
+        lambda part: least_chained_violation(federation, properties[part]), parts(layers, properties)
+    )
+    bounds, choices = zip(*(own for _, own in work), strict=True)
+    return torch.cat(bounds), {name: torch.cat([own[name] for own in choices]) for name in choices[0]}
+
+
 def by_pieces(
     problem: Problem,
     properties: Properties,
-    searched: Split,
+    best: Split,
     whole: tuple[Float64[Tensor, "P"], Choices],
 ) -> tuple[Float64[Tensor, "P"], Choices]:
     """The better of a bound of whole regions and one of their pieces, for each property.
@@ -186,7 +199,7 @@ def by_pieces(
     Args:
         problem: Gaussian clients.
         properties: the problem's, or tighter ones.
-        searched: the split of the failure probability that is best for whole regions.
+        best: the split of the failure probability that is best for whole regions.
         whole: L of whole regions, and the choices behind it.
     """
     lower, choices = whole
@@ -195,7 +208,7 @@ def by_pieces(
         return whole
     if not isinstance(cut := problem.remembered.get(CUT), Cut):
         bounds = (1 - Enclosure.exactly(lower)).upper
-        splits = (searched, uniform_split(layers, properties, STARTS[0]))
+        splits = (best, uniform_split(layers, properties, STARTS[0]))
         cut = better_cut(*(cut_regions(layers, properties, split, bounds) for split in splits))
         problem.remembered[CUT] = cut
     violated, pieces = bound_of_pieces(layers, properties, cut.split, cut.counts)
@@ -236,14 +249,26 @@ def upper_bound(
         federation = Federation(layers, [layers], rectified(network))
         bound, chain = dependent_satisfaction(federation, negated, known)
         return bound, {"point": points, **chain}
+    possible = may_be_negative(layers, negated)
+    possible[0] |= ~possible.any()  # a witness has rows to show
+    least, chosen = _least_satisfaction(layers, negated[possible], trivial[possible])
+    bound = torch.ones_like(points[:, 0]).masked_scatter(possible, least)
+    return bound, {"point": points, **_spread_out(chosen, possible)}
+
+
+def _least_satisfaction(
+    layers: Sequence[IndependentAffine], negated: Properties, trivial: Bool[Tensor, "P R"]
+) -> tuple[Float64[Tensor, "P"], Choices]:
+    """The least bound found of the probability that one of the constraints is satisfied at a point."""
     bounds, choices = [], []
-    for start in STARTS:
-        split = uniform_split(layers, properties, start)
+    starts = [(start, 0.0) for start in STARTS] + [(STARTS[0], 1.0)] * (len(layers) > 2)
+    for start, reach in starts:
+        split = uniform_split(layers, negated, start, reach)
         found, chosen = chosen_violation(layers, negated, split)
-        holds = torch.where(trivial, (properties.d >= 0).to(points.dtype), found.tails)
+        holds = torch.where(trivial, (negated.d <= 0).to(found.tails.dtype), found.tails)
         least, constraint = holds.min(-1)
         bounds.append((Enclosure.exactly(least) + found.events).upper.clamp(max=1.0))
-        choices.append({"point": points, "constraint": constraint.int(), **chosen})
+        choices.append({"constraint": constraint.int(), **chosen})
         if (bounds[-1] == 1).all():  # no point that the attack found is a violation
             break
     return best_of(bounds, choices)

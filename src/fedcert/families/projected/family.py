@@ -41,6 +41,10 @@ class ProjectedFamily:
             return isinstance(problem.rule, LinearMap)
         return kind == "local" or problem.has_deployed_law
 
+    def splits(self, problem: Problem) -> bool:
+        """Always: every choice belongs to one property."""
+        return True
+
     def prove(self, problem: Problem, kind: Kind, track: Tracker = silent) -> Certificate:
         """The certificate of one kind of claim.
 

@@ -25,7 +25,7 @@ from fedcert.families.projected.centre import Known, LinearForm, linear_form
 from fedcert.families.projected.chernoff import moments, quantile_rates
 from fedcert.families.projected.relaxation import through_relu
 from fedcert.laws.affine import IndependentAffine
-from fedcert.laws.diagonal_affine import norm_up
+from fedcert.laws.independent_noise import norm_up
 from fedcert.numerics.rounding import down, up
 
 

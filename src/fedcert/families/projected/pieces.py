@@ -114,10 +114,11 @@ def cut_regions(
     """
     moving = properties.regions.upper > properties.regions.lower
     counts = torch.ones_like(moving, dtype=torch.int32)
-    middle = Properties(Box.point(_centre(properties)), properties.C, properties.d)
-    room = violated - violation(layers, middle, split).probability
-    open_ones = (moving.sum(-1) <= MOST_MOVING) & moving.any(-1) & (room > LEAST_ROOM)
-    best = violated.clone()
+    open_ones, best = (moving.sum(-1) <= MOST_MOVING) & moving.any(-1), violated.clone()
+    if open_ones.any():
+        middle = Properties(Box.point(_centre(properties)), properties.C, properties.d)[open_ones]
+        room = violated[open_ones] - violation(layers, middle, split.of(open_ones)).probability
+        open_ones = open_ones.masked_scatter(open_ones, room > LEAST_ROOM)
     while open_ones.any():
         index = open_ones.nonzero().flatten()
         found = [

@@ -70,23 +70,45 @@ class Lines:
         return torch.where(stable, 0.0, torch.maximum(self.lower.abs(), self.upper.abs()))
 
 
+@dataclass(frozen=True)
+class Above:
+    """Lines above the ReLUs of a layer for each row: slope·a + height.
+
+    Attributes:
+        slope: in [0, 1].
+        height: at 0.
+    """
+
+    slope: Float64[Tensor, "P #R k"]
+    height: Float64[Tensor, "P #R k"]
+
+    @classmethod
+    def of(cls, lines: Lines) -> "Above":
+        """The same lines for all rows."""
+        return cls(lines.slope.unsqueeze(-2), lines.height.unsqueeze(-2))
+
+
 def through_relu(
     coefficient: Float64[Tensor, "P R k"],
     error: Float64[Tensor, "P R k"],
     lines: Lines,
     ceiling: Float64[Tensor, "P k"],
+    highest: Above | None = None,
 ) -> tuple[Float64[Tensor, "P R k"], Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
     """Rows B, a constant c ≤ 0 and an error e such that A*·relu(a) ≥ B·a + c − e for all a within bounds.
 
-    The sign of A selects the line below or the line above.
+    The sign of A selects the line below or the line above. Other lines above than those of the bounds may be
+    given: then it holds where relu(a) stays below these.
 
     Args:
         coefficient: A.
         error: a bound of |A* − A| for the exact coefficients A*.
         lines: the lines below and above the ReLUs.
         ceiling: bounds of relu(a).
+        highest: the lines above; those of `lines` where None.
     """
-    below, slope, height = (part.unsqueeze(-2) for part in (lines.below, lines.slope, lines.height))
+    below, highest = lines.below.unsqueeze(-2), highest or Above.of(lines)
+    slope, height = highest.slope, highest.height
     rising, falling = coefficient.clamp(min=0.0), coefficient.clamp(max=0.0)
     constant = (falling * height).sum(-1)
     rounded = (falling.abs() * slope + SMALLEST_NORMAL) * lines.widest.unsqueeze(-2)  # it may underflow

@@ -1,15 +1,17 @@
 """The choice of failure probabilities and slopes for each property: any choice is sound, so try several."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from fedcert.families.projected.bound import Split, Violation, violation
+from fedcert.families.projected.bound import Prepared, Split, Violation, prepare, violation
+from fedcert.frozen import rows_of
 from fedcert.laws.affine import IndependentAffine
 from fedcert.model.properties import Properties
+from fedcert.numerics.parts import on_parts, room
 from fedcert.progress import Tracker, silent
 
 STARTS = ((3e-5, 1e-7, 1e-7), (1e-6, 1e-9, 1e-9))
@@ -23,8 +25,32 @@ HARDLY = 1e-2
 SMALL = 5e-5
 """A property whose violation is bounded by this probability is not worth another start."""
 ELEMENTS = 2**22  # maximum number of elements in the largest tensor, which bounds the memory
+HELD_TENSORS = 64  # of that size, or more than are held at a time
 
 Coordinate = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A split that a search has found, and what is known of the hidden layers with it.
+
+    Attributes:
+        split: of the failure probability.
+        known: of each part of the properties; none without a hidden layer.
+    """
+
+    split: Split
+    known: tuple[tuple[slice, Prepared], ...]
+
+
+def searched(
+    layers: Sequence[IndependentAffine], properties: Properties, track: Tracker = silent
+) -> Searched:
+    """The split that `least_violation` finds; the arguments are the same."""
+    split = least_violation(layers, properties, track)[1]
+    slices = parts(layers, properties) if len(layers) > 1 else ()
+    known = on_parts(lambda part: prepare(layers, properties[part], split.of(part)), slices)
+    return Searched(split, tuple(known))
 
 
 def least_violation(
@@ -37,9 +63,8 @@ def least_violation(
         properties: P properties.
         track: shows progress.
     """
-    found = [
-        _search(layers, properties[part]) for part in track(list(parts(layers, len(properties))), "projected")
-    ]
+    slices = track(list(parts(layers, properties)), "projected")
+    found = [own for _, own in on_parts(lambda part: _search(layers, properties[part]), slices)]
     violations, splits = zip(*found, strict=True)
     return (
         Violation(torch.cat([v.tails for v in violations]), torch.cat([v.events for v in violations])),
@@ -47,12 +72,12 @@ def least_violation(
     )
 
 
-def parts(layers: Sequence[IndependentAffine], count: int) -> Iterator[slice]:
+def parts(layers: Sequence[IndependentAffine], properties: Properties) -> Iterator[slice]:
     """Slices of the properties, so small that memory is bounded."""
     widest = max([2 * layer.outputs * layer.inputs for layer in layers[1:-1]] or [1])
-    size = max(1, ELEMENTS // widest)
-    for start in range(0, count, size):
-        yield slice(start, min(start + size, count))
+    size = max(1, room(properties.d.device, HELD_TENSORS, ELEMENTS) // widest)
+    for start in range(0, len(properties), size):
+        yield slice(start, min(start + size, len(properties)))
 
 
 def _search(layers: Sequence[IndependentAffine], properties: Properties) -> tuple[Violation, Split]:
@@ -62,15 +87,25 @@ def _search(layers: Sequence[IndependentAffine], properties: Properties) -> tupl
         worth = best.total > SMALL
         if worth.any():
             best, split = _better((best, split), _start(layers, properties[worth], start), worth)
+    worth = best.total > GOOD_ENOUGH
+    if len(layers) > 2 and worth.any():
+        soft = replace(split.of(worth), reach=torch.ones_like(split.reach[worth]))
+        best, split = _better((best, split), (violation(layers, properties[worth], soft), soft), worth)
     for coordinate in coordinates(len(layers)):
+        moved = torch.zeros_like(best.events, dtype=torch.bool)
         for factor in FACTORS[coordinate[0]]:
-            worth = best.total > GOOD_ENOUGH
+            worth = (best.total > GOOD_ENOUGH) & ~moved
+            last = 0 < coordinate[1] == len(layers) - 1 and bool(worth.any())
+            known = prepare(layers, properties[worth], split.of(worth)) if last else None
+            prepared = worth.clone()
             while worth.any():
                 candidate = _changed(split.of(worth), coordinate, factor)
-                tried = violation(layers, properties[worth], candidate), candidate
+                own = None if known is None else rows_of(known, worth[prepared])
+                tried = violation(layers, properties[worth], candidate, own), candidate
                 before = best.total
                 best, split = _better((best, split), tried, worth)
                 least = torch.where(before < 1, 0.0, HARDLY * before)
+                moved |= (best.total < before) & _inside(split, coordinate)  # from there back is no way on
                 worth = worth & (before - best.total > least)
     return best, split
 
@@ -90,7 +125,10 @@ def coordinates(layers: int) -> list[Coordinate]:
 
 
 def uniform_split(
-    layers: Sequence[IndependentAffine], properties: Properties, start: tuple[float, float, float]
+    layers: Sequence[IndependentAffine],
+    properties: Properties,
+    start: tuple[float, float, float],
+    reach: float = 0.0,
 ) -> Split:
     """The same failure probabilities for all properties and layers.
 
@@ -98,6 +136,7 @@ def uniform_split(
         layers: the network.
         properties: P properties.
         start: the failure probabilities of a range, a movement and a deviation.
+        reach: of lines that may be exceeded; 0 for lines that hold.
     """
     hidden, count, like = max(1, len(layers) - 1), len(properties), properties.d
     ranges, movement, deviation = start
@@ -106,6 +145,7 @@ def uniform_split(
         like.new_full((count, len(layers)), movement),
         like.new_full((count, len(layers)), deviation),
         like.new_ones((count, hidden)),
+        like.new_full((count, 1), reach),
     )
 
 
@@ -120,10 +160,22 @@ def _start(
 def _changed(split: Split, coordinate: Coordinate, factor: float) -> Split:
     """The split with one coordinate multiplied by a factor, within useful limits."""
     name, place = coordinate
-    least, most = (1e-3, 1e3) if name == "tilt" else (1e-15, 1e-2)
     changed = getattr(split, name).clone()
-    changed[:, place] = (changed[:, place] * factor).clamp(least, most)
+    changed[:, place] = (changed[:, place] * factor).clamp(*_limits(name))
     return replace(split, **{name: changed})
+
+
+def _inside(split: Split, coordinate: Coordinate) -> Bool[Tensor, "P"]:
+    """Whether a coordinate is strictly within its limits."""
+    name, place = coordinate
+    least, most = _limits(name)
+    value: Tensor = getattr(split, name)[:, place]
+    return (least < value) & (value < most)
+
+
+def _limits(name: str) -> tuple[float, float]:
+    """The least and the greatest useful value of a coordinate."""
+    return (1e-3, 1e3) if name == "tilt" else (1e-15, 1e-2)
 
 
 def _tensors(split: Split) -> list[Float64[Tensor, "P k"]]:

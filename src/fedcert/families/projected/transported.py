@@ -72,7 +72,7 @@ def _by_boxes(
     split = split_of(problem, law, track)
     lower, choices = lower_bound(problem.network, law, tightened, track, split)
     if split is not None and problem.gaussian:
-        lower, choices = by_pieces(problem, tightened, split, (lower, choices))
+        lower, choices = by_pieces(problem, tightened, split.split, (lower, choices))
     lower = torch.where(known, lower, 0.0)
     return (lower, torch.ones_like(lower)), choices
 

@@ -13,7 +13,7 @@ from fedcert.families.projected.references import Ranges, Reference, Static
 from fedcert.families.projected.relaxation import Lines, through_relu
 from fedcert.families.projected.spread import Spread, rounded_centre
 from fedcert.laws.affine import RandomAffine
-from fedcert.laws.diagonal_affine import norm_up
+from fedcert.laws.independent_noise import norm_up
 from fedcert.numerics.box import Box
 from fedcert.numerics.rounding import above, down, rounding_error
 
