@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flint import ctx
@@ -16,7 +17,7 @@ from worker_tasks import precision, refuse
 
 from fedcert_check import InvalidCertificate, check
 from fedcert_check.balls import PRECISION
-from fedcert_check.parallel import PIECES_PER_PROCESS, mapped, over_properties, pieces
+from fedcert_check.parallel import PIECES_PER_PROCESS, _elsewhere, mapped, over_properties, pieces, proving_on
 from fedcert_check.progress import silent
 
 
@@ -56,6 +57,7 @@ def test_processes_are_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 INTERRUPTED = """
 from pathlib import Path
+from typing import Any
 from worker_tasks import linger
 from fedcert_check.parallel import mapped
 from fedcert_check.progress import silent
@@ -153,3 +155,26 @@ def test_a_script_that_starts_itself_again_is_told_how_not_to(tmp_path: Path) ->
     )
     assert done.returncode == 1
     assert "ChildProcessError: no worker process could start" in done.stderr  # warnings may follow
+
+
+def backwards(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Workers elsewhere, which are done with the last piece first."""
+    for place in reversed(range(len(items))):
+        yield place, function(items[place])
+
+
+def halved(number: int) -> int:
+    if number % 2:
+        raise InvalidCertificate(f"{number} is odd")
+    return number // 2
+
+
+def test_pieces_are_sent_to_workers_elsewhere_and_put_in_order() -> None:
+    with proving_on(backwards):
+        assert mapped(halved, [2, 4, 6], 3, silent, "halving") == [1, 2, 3]
+    assert _elsewhere.get() is None
+
+
+def test_what_a_worker_elsewhere_refuses_is_refused_here() -> None:
+    with proving_on(backwards), pytest.raises(InvalidCertificate, match="3 is odd"):
+        mapped(halved, [2, 3, 4], 3, silent, "halving")

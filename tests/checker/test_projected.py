@@ -188,9 +188,9 @@ def lied(tensors: Tensors, generator: torch.Generator, share: float) -> Tensors:
             return random.round() if uniform(generator, 1) < 0.5 else random
         if "terms" in parts:
             return (60 * random).floor()
-        if {"rate", "mean_rate", "tail", "step"} & set(parts):
+        if {"rate", "mean_rate", "excess_rate", "tail", "step"} & set(parts):
             return old.abs() * 10 ** (2 * normal(generator, *old.shape))
-        if "reference" in parts:
+        if "reference" in parts or "excess_centre" in parts:
             return old + 0.1 * normal(generator, *old.shape)
         return {
             "ranges": 10 ** (-1e-9 - 8 * random),
@@ -367,7 +367,18 @@ def test_a_changed_choice_leaves_the_claim_true_or_unproven(kind: str, tmp_path:
     path = saved(tmp_path, problem, problem.properties(problem.offsets(3.0)), kind)
     honest = check(path)
     lost = 0
-    for part in ("sign", "slope", "below", "kappa", "failure", "ranges", "rate", "mean_rate", "reference"):
+    splits = ("kappa", "failure", "ranges", "reference")
+    for part in (
+        "sign",
+        "slope",
+        "below",
+        "rate",
+        "mean_rate",
+        "excess_centre",
+        "excess_rate",
+        "reach",
+        *splits,
+    ):
 
         def change(tensors: Tensors, part: str = part) -> Tensors:
             def other(old: Tensor) -> Tensor:
@@ -496,3 +507,23 @@ def test_a_series_that_has_not_converged_is_no_tighter_than_what_is_proven() -> 
         with ctx.workprec(128):
             proven = lower_tail(row, arb(centre), arb(spread), terms).upper()
         assert proven <= inversion.lower_tail(fast, centre, spread)
+
+
+@pytest.mark.slow
+def test_lines_that_may_be_exceeded_are_proven_and_older_files_have_none(tmp_path: Path, monkeypatch) -> None:
+    """Without the tables nothing is exceeded: the file is valid, and proves less than it claims."""
+    monkeypatch.setattr(split, "GOOD_ENOUGH", 1e-3)
+    monkeypatch.setattr(split, "coordinates", lambda _: [])  # one split will do
+    problem = make_federated(1, (3, 16, 16, 2), 0.05, 0.0)
+    path = saved(tmp_path, problem, problem.properties(problem.offsets(1.0)), "direct")
+    assert check(path).verdict
+    new = ("tail.reach", "excess_centre", "excess_rate")
+
+    def older(tensors: Tensors) -> Tensors:
+        assert (tensors["witness.tail.reach"] > 0).any()
+        return {
+            n: t for n, t in tensors.items() if n.startswith("witness.upper") or not any(k in n for k in new)
+        }
+
+    report = check(retold(path, older))
+    assert not report.verdict

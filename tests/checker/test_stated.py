@@ -22,8 +22,10 @@ from fedcert.randomness import stream
 from fedcert.rules import StatedGaussian
 from fedcert.rules.dense_product import dense_product
 from fedcert.wire.certificate_file import save_certificate
+from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import Message
 from fedcert_check import check
+from fedcert_check.digest import digest
 from fedcert_check.errors import InvalidCertificate
 
 pytestmark = pytest.mark.slow
@@ -130,3 +132,19 @@ def test_a_run_is_proved_and_says_what_the_model_is_drawn_from(
     assert exit_code(monkeypatch, main, "fedcert", "check", "--jobs", "1", str(tmp_path)) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "for a model drawn from the law that pog makes of the posteriors of 3 clients" in printed
+
+
+@pytest.mark.parametrize("name", ["pog", "reverse-kl"])
+def test_a_product_has_no_boxes_to_transport(name: str, tmp_path: Path) -> None:
+    """A direct claim under a stated law, retold as a transported one by boxes: its bound would be true."""
+    path = saved(tmp_path, product(name))
+    claim, tensors = read_container(path)
+    claim["kind"] = "transported"
+    tensors = {n: t for n, t in tensors.items() if n != "upper" and not n.startswith("witness.upper.")}
+    tensors["witness.boxes"] = torch.tensor([64], dtype=torch.int32)
+    own = {n.removeprefix("witness."): t for n, t in tensors.items() if n.startswith("witness.")}
+    claim["witness"] = digest({}, own)
+    target = path.with_name("retold.safetensors")
+    write_container(target, claim, tensors)
+    with pytest.raises(InvalidCertificate, match="deploys a law of its own"):
+        check(target)

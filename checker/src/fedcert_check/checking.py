@@ -118,7 +118,7 @@ def certificates(path: Path) -> list[Path]:
 
 
 def check(
-    path: Path,
+    path: Path | str,
     messages: Path | None = None,
     jobs: int = 1,
     track: Tracker = silent,
@@ -136,6 +136,7 @@ def check(
         limits: the most that the proof may take.
         sample: which properties to look at; all of them where None.
     """
+    path = Path(path)
     document = read_document(path, messages, limits)
     if sample is not None:
         document = replace(document, only=sample.choose(len(document.properties), path.name))

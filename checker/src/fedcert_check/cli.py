@@ -40,6 +40,30 @@ def version_option(text: str) -> Any:
 Version = Annotated[bool, version_option(f"{PROGRAM} {__version__}")]
 
 
+Certificate = Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")]
+Messages = Annotated[
+    Path | None, typer.Option(help="Folder of the clients' messages.", show_default="the run's own")
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Maximum number of processes.", show_default="one for each core")
+]
+MaxMemory = Annotated[
+    float, typer.Option(min=0, help="GiB of memory that a proof may take, all processes together.")
+]
+MaxWork = Annotated[float, typer.Option(min=0, help="Minutes of one core that a proof may take.")]
+SampleSize = Annotated[
+    int | None,
+    typer.Option(min=1, help="Prove this many random properties of each certificate.", show_default="all"),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Of the random choice.", show_default="one that nobody knows")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object instead of text.", show_default="text")
+]
+DEFAULT_MEMORY, DEFAULT_WORK = 4.0, 3000.0
+
+
 def check_command(program: str, make_page: "MakePage | None" = None) -> Callable[..., None]:
     """The command, for a Typer application.
 
@@ -49,35 +73,14 @@ def check_command(program: str, make_page: "MakePage | None" = None) -> Callable
     """
 
     def check(
-        certificate: Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")],
-        messages: Annotated[
-            Path | None,
-            typer.Option(help="Folder of the clients' messages.", show_default="the run's own"),
-        ] = None,
-        jobs: Annotated[
-            int | None,
-            typer.Option(min=1, help="Maximum number of processes.", show_default="one for each core"),
-        ] = None,
-        max_memory: Annotated[
-            float, typer.Option(min=0, help="GiB of memory that a proof may take, all processes together.")
-        ] = 4.0,
-        max_work: Annotated[
-            float, typer.Option(min=0, help="Minutes of one core that a proof may take.")
-        ] = 3000,
-        sample: Annotated[
-            int | None,
-            typer.Option(
-                min=1, help="Prove this many random properties of each certificate.", show_default="all"
-            ),
-        ] = None,
-        seed: Annotated[
-            int | None,
-            typer.Option(min=0, help="Of the random choice.", show_default="one that nobody knows"),
-        ] = None,
-        as_json: Annotated[
-            bool,
-            typer.Option("--json", help="Print one JSON object instead of text.", show_default="text"),
-        ] = False,
+        certificate: Certificate,
+        messages: Messages = None,
+        jobs: Jobs = None,
+        max_memory: MaxMemory = DEFAULT_MEMORY,
+        max_work: MaxWork = DEFAULT_WORK,
+        sample: SampleSize = None,
+        seed: Seed = None,
+        as_json: AsJson = False,
         version: Version = False,
     ) -> None:
         """Prove saved certificates again, in ball arithmetic, and hold the files of a run against them.
@@ -85,27 +88,40 @@ def check_command(program: str, make_page: "MakePage | None" = None) -> Callable
         Exit code 0: all is proved (or, of a sample, not refuted); 1: a certificate is not proved, or the run
         claims what does not follow from its certificates; 2: something is unreadable, unknown or too costly.
         """
-        from fedcert_check.cost import GIB, MINUTE, ProofLimits
-        from fedcert_check.sampling import Sample
-
-        chosen = None if sample is None else Sample.of(sample, seed)
-        limits = ProofLimits(int(max_memory * GIB), MINUTE * max_work)
-        raise typer.Exit(_check(program, certificate, messages, jobs, limits, chosen, as_json, make_page))
+        limits = (max_memory, max_work)
+        chosen = (sample, seed)
+        raise typer.Exit(run_check(program, certificate, messages, jobs, limits, chosen, as_json, make_page))
 
     return check
 
 
-def _check(
+def run_check(
     program: str,
     path: Path,
     messages: Path | None,
     jobs: int | None,
-    limits: "ProofLimits",
-    sample: "Sample | None",
+    most: tuple[float, float],
+    chosen: tuple[int | None, int | None],
     as_json: bool,
-    make_page: "MakePage | None",
+    make_page: "MakePage | None" = None,
 ) -> int:
-    """Check, show the verdicts, and return the exit code."""
+    """Check, show the verdicts, and return the exit code.
+
+    Args:
+        program: the name that messages begin with.
+        path: of a certificate, or of the folder of a run.
+        messages: the folder of the clients' messages; the run's own where None.
+        jobs: maximum number of processes; one for each core where None.
+        most: GiB and minutes that a proof may take.
+        chosen: how many random properties to prove, and the seed; None for all, and for a secret one.
+        as_json: whether to print one JSON object instead of text.
+        make_page: makes the page of a run anew; None if the program cannot.
+    """
+    from fedcert_check.cost import GIB, MINUTE, ProofLimits
+    from fedcert_check.sampling import Sample
+
+    limits = ProofLimits(int(most[0] * GIB), MINUTE * most[1])
+    sample = None if chosen[0] is None else Sample.of(chosen[0], chosen[1])
     report = _watched(program, path, messages, jobs, limits, sample, make_page)
     for line in dict.fromkeys(line for own in report.reports for line in own.document.skipped):
         notify(program, line)
@@ -197,7 +213,7 @@ def one_line_errors(program: str) -> Iterator[None]:
     try:
         yield
     except FedcertError as error:
-        notify(program, str(error))
+        notify(program, f"{error} (see {error.explained_in})")
         raise SystemExit(2) from error
     except OSError as error:
         notify(program, f"{error.filename}: {error.strerror}" if error.filename else str(error))

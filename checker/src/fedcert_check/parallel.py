@@ -1,22 +1,59 @@
-"""Work in pieces: one after the other, or in processes of their own."""
+"""Work in pieces: one after the other, in processes of their own, or wherever a caller has workers."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from multiprocessing import active_children, get_context
 from multiprocessing.synchronize import Event
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from flint import ctx
 
 from fedcert_check.balls import PRECISION
 from fedcert_check.document import Document
+from fedcert_check.errors import FedcertError
 from fedcert_check.interrupts import deaf_to_interrupts
 from fedcert_check.progress import Tracker
 
 T = TypeVar("T")
 U = TypeVar("U")
 PIECES_PER_PROCESS = 8  # of the properties: progress shows, and the last process has little left to do
+ONE_THREAD = "OPENBLAS_NUM_THREADS"  # each process computes in one: there are as many of them as cores
+
+
+@runtime_checkable
+class Workers(Protocol):
+    """Workers elsewhere, such as a cluster, to which a caller can send the pieces of proofs."""
+
+    def __call__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[tuple[int, Any]]:
+        """The place of each item and the function of it, in the order in which they are done.
+
+        Args:
+            function: can be pickled, like the items and the results.
+            items: what it is applied to.
+        """
+        ...
+
+
+_elsewhere: ContextVar[Workers | None] = ContextVar("workers elsewhere", default=None)
+
+
+@contextmanager
+def proving_on(workers: Workers | None) -> Iterator[None]:
+    """Work in several pieces is sent to these workers while the context is open.
+
+    Args:
+        workers: instead of processes on this machine; None for these.
+    """
+    before = _elsewhere.set(workers)
+    try:
+        yield
+    finally:
+        _elsewhere.reset(before)
 
 
 def mapped(
@@ -36,13 +73,39 @@ def mapped(
     """
     if jobs == 1 or len(items) == 1:
         return [_precisely(function, item) for item in track(items, description, len(items))]
+    if (workers := _elsewhere.get()) is not None:
+        return _on(workers, function, items, track, description)
+    return _in_processes(function, items, jobs, track, description)
+
+
+def _on(
+    workers: Workers, function: Callable[[T], U], items: Sequence[T], track: Tracker, description: str
+) -> list[U]:
+    """The function of each item, by workers elsewhere; what one of them refuses is refused here."""
+    found = dict(track(workers(partial(_attempt, function), items), description, len(items)))
+    for result in found.values():
+        if isinstance(result, FedcertError):
+            raise result
+    return [found[place] for place in range(len(items))]
+
+
+def _attempt(function: Callable[[T], U], item: T) -> U | FedcertError:
+    try:
+        return _precisely(function, item)
+    except FedcertError as error:
+        return error
+
+
+def _in_processes(
+    function: Callable[[T], U], items: Sequence[T], jobs: int, track: Tracker, description: str
+) -> list[U]:
     context = get_context("spawn")
     started = context.Event()
     workers = ProcessPoolExecutor(min(jobs, len(items)), context, _begin, (function, started))
     others = set(active_children())
     with workers:
         try:
-            with deaf_to_interrupts():
+            with deaf_to_interrupts(), _environment(ONE_THREAD, "1"):
                 futures = [workers.submit(_apply, item) for item in items]
             results = (future.result() for future in futures)
             return list(track(results, description, len(items)))
@@ -86,6 +149,19 @@ def pieces(count: int, jobs: int) -> list[range]:
     """The indices of all properties, in ranges of about equal length."""
     size = max(1, -(-count // (PIECES_PER_PROCESS * jobs)))
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """A variable that processes started in the context find set, unless the user has set it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 class _Worker:

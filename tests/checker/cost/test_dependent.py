@@ -53,6 +53,14 @@ def test_wider_networks_cost_more(tmp_path: Path) -> None:
     assert wide.seconds > 4 * narrow.seconds
 
 
+def test_noise_that_is_carried_to_the_inputs_costs_more(tmp_path: Path) -> None:
+    own = document(saved(tmp_path, "last", width=8))
+    apart = {name: 0 * tensor if name.endswith("carried") else tensor for name, tensor in own.witness.items()}
+    carried, other = estimate(own), estimate(replace(own, witness=apart))
+    assert carried.seconds > other.seconds
+    assert carried.memory > other.memory
+
+
 def test_a_factor_of_many_columns_is_refused_before_it_is_multiplied(tmp_path: Path) -> None:
     """Two clients with factors of ten thousand columns for a network of many parameters."""
     own = document(saved(tmp_path))

@@ -156,6 +156,6 @@ def test_the_exact_method_proves_nothing_of_dependent_parameters() -> None:
     layers = block_stack(NETWORK, RULE, laws).layers
     region = Region.of(np.zeros(2), np.zeros(2), np.ones((1, 2)), np.array([100.0]))
     half = np.full(2, 0.5)
-    choices = Choices(half[:1], half, half, [np.zeros(3, dtype=np.int8)], [], [], [], [], [])
+    choices = Choices(half[:1], half, half, [np.zeros(3, dtype=np.int8)], *[[]] * 7)
     with pytest.raises(Unproven, match="independent"):
         violation(layers, region, choices)

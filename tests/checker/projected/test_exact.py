@@ -10,7 +10,8 @@ from flint import arb
 
 from fedcert_check.balls import ZERO, tail
 from fedcert_check.projected import exact
-from fedcert_check.projected.exact import Choices, Region, TailChoice, first_law, row_tail, violation, width
+from fedcert_check.projected.constraint_tails import TailChoice, row_tail
+from fedcert_check.projected.exact import Choices, Region, first_law, violation, width
 from fedcert_check.projected.forms import Form, Known
 from fedcert_check.projected.layers import Unproven, unit
 from fedcert_check.projected.movement import Moved, movement
@@ -31,6 +32,8 @@ def uniform(pair: Both, ranges: float, moving: float, deviating: float) -> Choic
         [np.full(w, 0.5) for w in deep],
         [np.full(2 * w, 5.0) for w in deep],
         [np.full(w, 5.0) for w in deep],
+        [np.zeros(2 * w) for w in deep],
+        [np.full(2 * w, 2.0) for w in deep],
         [TailChoice(1.0, 1.0, 1.0, 100, (5.0,) * (len(deep)))] * 2,
     )
 
@@ -53,10 +56,10 @@ def test_every_event_is_paid(depth: int) -> None:
     assert float(price) == pytest.approx(due, rel=1e-12)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize(("depth", "reach"), [(1, 0.0), (2, 0.0), (3, 0.0), (4, 0.0), (3, 1.0), (4, 0.5)])
 @pytest.mark.parametrize("seed", range(3))
-def test_tails_and_prices_are_those_of_the_fast_path(seed: int, depth: int) -> None:
-    pair = both(seed, depth, scale=0.02)
+def test_tails_and_prices_are_those_of_the_fast_path(seed: int, depth: int, reach: float) -> None:
+    pair = replace(both(seed, depth, scale=0.02), reach=reach)
     tails, price = violation(pair.layers, pair.region, pair.choices())
     found, _ = pair.found
     upper_bound(array(price), found.events)
@@ -177,6 +180,7 @@ def form(**changes: object) -> Form:
         "later": (array(0.2), array(0.1)),
         "mean": array(0.5, -0.2),
         "scale": array(1.0, 0.5),
+        "excess": array(0.01),
     }
     rows = {"coefficient", "noise", "mean"}
     return Form(**{n: v[None] if n in rows else v for n, v in {**numbers, **changes}.items()})
@@ -208,7 +212,7 @@ def test_a_tail_does_not_depend_on_the_unit(power: int) -> None:
     """Nothing overflows or underflows."""
     one = tail_of(form())
     unit_of = arb(10) ** power
-    changes = {n: getattr(form(), n) * unit_of for n in ("constant", "bias_noise")}
+    changes = {n: getattr(form(), n) * unit_of for n in ("constant", "bias_noise", "excess")}
     changes |= {n: getattr(form(), n)[0] * unit_of for n in ("coefficient", "noise")}
     changes["later"] = tuple(own * unit_of for own in form().later)
     assert abs(tail_of(form(**changes), 10.0**power) - one) < 1e-9

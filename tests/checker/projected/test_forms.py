@@ -1,6 +1,7 @@
 """Lines and linear forms in balls: by brute force over the numbers of a ball, and as the fast path's."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,17 +15,17 @@ from fedcert.families.projected import centre as fast
 from fedcert.families.projected import later
 from fedcert_check.balls import exact
 from fedcert_check.projected.exact import first_law, width
+from fedcert_check.projected.excess import Excess
 from fedcert_check.projected.forms import (
     Hidden,
     Known,
-    Lines,
     _moved_means,
     conditional_deviation,
     linear_form,
-    through_relu,
 )
 from fedcert_check.projected.later import lowest_deviations
 from fedcert_check.projected.layers import Unproven
+from fedcert_check.projected.lines import Lines, through_relu
 from fedcert_check.projected.movement import Moved
 
 NAN = arb("nan")
@@ -154,6 +155,12 @@ def known_alike(pair: Both) -> tuple[Known, fast.Known]:
             Lines(*(exact(part[0].numpy()) for part in (own.lines.below, own.lines.slope, own.lines.height))),
             exact(own.mean[0].numpy()),
             exact(own.deviation[0].numpy()),
+            Excess(
+                own.lines.widest[0].numpy() > 0,
+                own.excess.centre[0].numpy(),
+                own.excess.rate[0].numpy(),
+                list(exact((own.excess.exponent[0] + own.excess.rate[0].log()).numpy())),
+            ),
         )
         for own in theirs.hidden
     )
@@ -161,13 +168,18 @@ def known_alike(pair: Both) -> tuple[Known, fast.Known]:
     return Known(mean, deviation, pair.region.radius, moved, hidden, u, wide), theirs
 
 
-@pytest.mark.parametrize("depth", [2, 3, 4])
+@pytest.mark.parametrize(("depth", "reach"), [(2, 0.0), (3, 0.0), (3, 2.0), (4, 0.0), (4, 1.0)])
 @pytest.mark.parametrize("seed", range(4))
-def test_linear_forms_are_those_of_the_fast_path(seed: int, depth: int) -> None:
-    pair = both(seed, depth, scale=0.1 if seed == 3 else 0.02)
+def test_linear_forms_are_those_of_the_fast_path(seed: int, depth: int, reach: float) -> None:
+    pair = replace(both(seed, depth, scale=0.1 if seed == 3 else 0.02), reach=1.0)
     mine, theirs = known_alike(pair)
-    form = linear_form(pair.region.C, pair.layers, mine)
-    other = fast.linear_form(pair.properties.C, pair.fast_layers, theirs)
+    reaches = np.array([reach, 0.0])
+    form = linear_form(pair.region.C, pair.layers, mine, reaches)
+    other = fast.linear_form(
+        pair.properties.C, pair.fast_layers, theirs, torch.from_numpy(reaches).unsqueeze(0)
+    )
+    upper_bound(form.excess, other.excess[0])
+    assert form.excess[1] == 0
     magnitude = float(sum(abs(v) for v in (form.coefficient * form.mean).ravel())) + 1
     lower_bound(form.constant, other.constant[0], magnitude)
     for row, number in zip(form.coefficient, other.coefficient[0], strict=True):
@@ -194,12 +206,13 @@ def test_widths_are_those_of_their_failure_probabilities() -> None:
 @pytest.mark.parametrize("depth", [3, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_lowest_deviations_are_those_of_the_fast_path(seed: int, depth: int) -> None:
-    pair = both(seed, depth, scale=0.02)
+    pair = replace(both(seed, depth, scale=0.02), reach=1.0)
     mine, theirs = known_alike(pair)
-    form = fast.linear_form(pair.properties.C, pair.fast_layers, theirs)
+    reach = np.array([1.0, 0.0])
+    form = fast.linear_form(pair.properties.C, pair.fast_layers, theirs, torch.from_numpy(reach).unsqueeze(0))
     failure = torch.full((1,), 1e-3, dtype=torch.float64)
     found, rates = later.lowest_deviations(form, pair.fast_layers, theirs, failure)
-    again = lowest_deviations(pair.region.C, pair.layers, mine, rates[0].numpy(), arb(1e-3))
+    again = lowest_deviations(pair.region.C, pair.layers, mine, rates[0].numpy(), arb(1e-3), reach)
     assert any(bool((low > 0).any()) for low in found)
     for ball, low in zip(again, found, strict=True):
         lower_bound(ball, low[0], 1)

@@ -11,7 +11,8 @@ from problems import normal, uniform
 
 from fedcert.randomness import stream
 from fedcert_check.balls import exact, matrix
-from fedcert_check.projected.parts import BiasPart, DensePart, DiagonalPart, KroneckerPart, Part
+from fedcert_check.projected.kronecker_part import KroneckerPart
+from fedcert_check.projected.parts import BiasPart, DensePart, DiagonalPart, Part
 
 M, K = 2, 3
 FRACTIONS = np.vectorize(Fraction, otypes=[object])
@@ -80,3 +81,25 @@ def test_variances_enclose_the_exact_ones(name: str) -> None:
     diagonal = np.diagonal(covariance)
     found = [*part.weight_variances.ravel(), *part.bias_variances]
     assert all(ball.contains(dyadic(number)) for ball, number in zip(found, diagonal, strict=True))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_directions_and_covariances_enclose_the_exact_ones(name: str) -> None:
+    part, covariance = PARTS[name]()
+    rows, h = dyadics(normal(stream(4, "rows"), 3, M)), dyadics(normal(stream(5, "h"), K))
+    directions = dyadics(normal(stream(6, "directions"), K, 4))
+    along = part.along(exact(rows), exact(directions))
+    found = part.covariances(exact(rows), exact(h))
+    for r in range(3):
+        B = FRACTIONS(rows[r])
+
+        def seen(v: np.ndarray, biased: bool, B: np.ndarray = B) -> np.ndarray:
+            return np.array([b * x for b, x in product(B, v)] + [b * int(biased) for b in B], dtype=object)
+
+        for j, column in enumerate(FRACTIONS(directions).T):
+            c = seen(column, False)
+            assert along[r, j].contains(dyadic(c @ covariance @ c))
+        whole = seen(FRACTIONS(h), True)
+        for k in range(K):
+            unit = seen(np.array([Fraction(int(j == k)) for j in range(K)], dtype=object), False)
+            assert found[r, k].contains(dyadic(unit @ covariance @ whole))

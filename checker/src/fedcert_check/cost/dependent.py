@@ -91,6 +91,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         for before in range(depth + 1):
             seconds += rows * twice * layer_work(document, before).row
         memory += BALL_BYTES * rows * 8 * max(layer.inputs, layer.outputs)
+    seconds, memory = seconds + carried_seconds(document), memory + carried_bytes(document)
     whole = joined_work(document)
     seconds += twice * whole.row * sum(rows_at(document, depth) for depth in range(last + 1))
     seconds += feature_seconds(network.layers[: first_random(network)])
@@ -195,6 +196,35 @@ def joined_work(document: Document) -> Work:
     return Work(
         build, n * n * PRODUCT_SECONDS + 4 * n * ELEMENT_SECONDS, float(MATRIX_BYTES * n * (2 * n + columns))
     )
+
+
+def carried_to_inputs(document: Document) -> bool:
+    """Whether some row of the witness carries the noise of a last layer to the inputs."""
+    return any(
+        name.endswith("carried") and tensor.dtype == np.uint8 and bool(tensor.any())
+        for name, tensor in document.witness.items()
+    )
+
+
+def carried_seconds(document: Document) -> float:
+    """Each feature is a row through all layers before the last, and each direction meets each constraint."""
+    *before, head = affine_layers(document.network)
+    if not carried_to_inputs(document) or not before:
+        return 0.0
+    features, constraints = head.inputs, document.properties.d.shape[1]
+    rows = sum(layer_work(document, depth).row for depth in range(len(before)))
+    directions = sum(layer.inputs for layer in before)
+    meetings = features * features * PRODUCT_SECONDS + (features + 8) * ELEMENT_SECONDS
+    return features * rows + constraints * directions * meetings
+
+
+def carried_bytes(document: Document) -> float:
+    """Of the rows of all features, and of what each direction makes of them."""
+    *before, head = affine_layers(document.network)
+    if not carried_to_inputs(document) or not before:
+        return 0.0
+    widest = max(layer.inputs for layer in before)
+    return 8.0 * BALL_BYTES * head.inputs * widest
 
 
 def counting_seconds(document: Document, clients: int, cells: int) -> float:

@@ -16,8 +16,9 @@ from fedcert_check.masses import Gaussian
 from fedcert_check.projected.affine_part import first_random
 from fedcert_check.projected.convolution import ConvLayer
 from fedcert_check.projected.dependent import DependentLayer, Layer
+from fedcert_check.projected.kronecker_part import KroneckerPart
 from fedcert_check.projected.layers import random_layer
-from fedcert_check.projected.parts import BiasPart, DensePart, DiagonalPart, KroneckerPart, Part
+from fedcert_check.projected.parts import BiasPart, DensePart, DiagonalPart, Part
 from fedcert_check.projected.stack import Stack, stacked
 from fedcert_check.rules import LinearRule
 from fedcert_check.validation import Array, require

@@ -8,9 +8,10 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, lower, size, zeros
+from fedcert_check.projected.carried import Head
 from fedcert_check.projected.dependent import DependentLayer, Layer, Seen, joint_deviation
 from fedcert_check.projected.exact import Region, concentration, first_law, settled, width
-from fedcert_check.projected.forms import Lines, conditional_deviation, through_relu
+from fedcert_check.projected.forms import conditional_deviation
 from fedcert_check.projected.layers import (
     RandomLayer,
     Unproven,
@@ -20,6 +21,7 @@ from fedcert_check.projected.layers import (
     unit,
     zero_or_one,
 )
+from fedcert_check.projected.lines import Lines, through_relu
 from fedcert_check.projected.movement import (
     Moved,
     movement,
@@ -59,7 +61,7 @@ def chained_violation(
     chain = _Chain(layers, clients, region, choices, projections, rectified)
     for depth in range(len(layers) - 1):
         chain.add_layer(depth)
-    return chain.margins()
+    return chain.margins() if choices.carried is None else chain.carried_margins(choices.carried)
 
 
 class _Chain:
@@ -143,7 +145,7 @@ class _Chain:
         found = self.lowered(constant, noise)
         low, high = found[:neurons], -found[neurons:]
         deviation = root((noise[0][:neurons] ** 2).sum(-1))
-        if self.joined:
+        if self.choices.static:  # nothing is taken at the centre
             return low, high, high, deviation, high - low
         mean = self.mean
         if depth:
@@ -169,6 +171,17 @@ class _Chain:
             )
         ]
         return tails, price
+
+    def carried_margins(self, carried: Array) -> tuple[list[arb], arb]:
+        """The tails of the constraints of a last layer behind fixed ones, and the price of all events."""
+        if self.projections.cells or len(self.clients) != 1 or self.clients[0] is not self.layers:
+            raise Unproven("the noise of a last layer is carried under the deployed law alone")
+        found = Head(self.layers, self.known, self.region).tails(carried)
+        tails = [
+            zero_or_one(own, self.layers) if sure is None else sure
+            for own, sure in zip(found, settled(self.region), strict=True)
+        ]
+        return tails, self.price
 
     def deviation_events(self, depth: int) -> int:
         """The number of events that bound the deviations of the clients' noise, for a row of a layer."""

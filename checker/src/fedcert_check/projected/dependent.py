@@ -102,6 +102,16 @@ class DependentLayer:
         """The deviations of B·(W̃ h + b̃) at fixed inputs h."""
         return root(np.asarray(sum((part.at(rows, h) for part in self.parts), zeros(len(rows)))))
 
+    def along(self, rows: Balls, directions: Balls) -> Balls:
+        """The variances of B W̃ t for each column t."""
+        nothing = zeros(len(rows), directions.shape[1])
+        return np.asarray(sum((part.along(rows, directions) for part in self.parts), nothing), dtype=object)
+
+    def covariances(self, rows: Balls, h: Balls) -> Balls:
+        """Cov((B W̃)_k, B·(W̃ h + b̃)) at fixed inputs h."""
+        nothing = zeros(len(rows), self.inputs)
+        return np.asarray(sum((part.covariances(rows, h) for part in self.parts), nothing), dtype=object)
+
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
         """Upper bounds of the deviations of B W̃ v for all |v| ≤ δ."""
         if self.fixed_weights or all(d == 0 for d in delta):

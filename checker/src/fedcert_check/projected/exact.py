@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
+from fedcert_check.projected.constraint_tails import TailChoice, row_tail
 from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.envelope import own_exponent
-from fedcert_check.projected.forms import Form, Hidden, Known, Lines, conditional_deviation, linear_form
-from fedcert_check.projected.inversion import Row, lower_tail
+from fedcert_check.projected.excess import Excess
+from fedcert_check.projected.forms import Form, Hidden, Known, conditional_deviation, linear_form
 from fedcert_check.projected.later import lowest_deviations
 from fedcert_check.projected.layers import (
     RandomLayer,
@@ -22,6 +22,7 @@ from fedcert_check.projected.layers import (
     unit,
     zero_or_one,
 )
+from fedcert_check.projected.lines import Lines
 from fedcert_check.projected.movement import Moved, movement, movement_events
 from fedcert_check.validation import Array
 
@@ -59,24 +60,6 @@ class Region:
         ]
 
 
-class TailChoice(NamedTuple):
-    """What the witness says of one constraint.
-
-    Attributes:
-        rate: λ of the exponential moment.
-        centre: about the mean.
-        spread: about the deviation.
-        terms: of the inversion; 0 for none.
-        lowest: λ of the lower bounds of the deviations of the layers beyond the second, from the last down.
-    """
-
-    rate: float
-    centre: float
-    spread: float
-    terms: int
-    lowest: tuple[float, ...] = ()
-
-
 @dataclass(frozen=True)
 class Choices:
     """What the witness says of one property.
@@ -90,6 +73,8 @@ class Choices:
         slope: slopes above them.
         rate: λ of their rows.
         mean_rate: λ of their means.
+        excess_centre: from where the thresholds of lines that may be exceeded are measured, below and above.
+        excess_rate: λ of what they are exceeded by.
         tails: how the tail of each constraint is bounded.
     """
 
@@ -101,6 +86,8 @@ class Choices:
     slope: Sequence[Array]
     rate: Sequence[Array]
     mean_rate: Sequence[Array]
+    excess_centre: Sequence[Array]
+    excess_rate: Sequence[Array]
     tails: Sequence[TailChoice]
 
 
@@ -158,13 +145,14 @@ def violation(
         events = 4 * movement_events(before) * moving[depth] + deviations * deviating[depth]
         price = price + cost + layers[depth].outputs * events
         known = replace(known, u=u[depth + 1], width=wide[depth + 1])
-    form = linear_form(region.C, layers, known)
+    reach = np.array([chosen.reach for chosen in choices.tails])
+    form = linear_form(region.C, layers, known, reach)
     form = replace(form, constant=form.constant + region.d)
     deep = random_weights(layers[2:]) * deviating[-1]
     price = price + constraints * (movement_events(layers) * moving[-1] + deep)
     failure = arb(float(choices.deviation[-1]))
     rates = np.array([chosen.lowest for chosen in choices.tails])
-    lowest = lowest_deviations(region.C, layers, known, rates, failure)
+    lowest = lowest_deviations(region.C, layers, known, rates, failure, reach)
     for depth in (d for d in range(2, len(layers)) if not layers[d].fixed_weights):
         price = price + constraints * zero_or_one(failure, layers[:depth])
         price = price + constraints * random_weights(layers[2:depth]) * deviating[-1]
@@ -240,8 +228,31 @@ def _next_layer(
     mean = [-_quantile(means.exponent(j, rate), rate, failure) for j, rate in enumerate(rates)]
     lines = Lines.over(choices.below[place], choices.slope[place], sign, _array(low), _array(high))
     moved = Moved(movement(rows, layers, known.radius, known.moved, known.u), sign)
-    hidden = Hidden(lines, _array(mean), own)
+    hidden = Hidden(lines, _array(mean), own, _excess(form, silent, sides, reach, choices, depth))
     return replace(known, moved=(*known.moved, moved), hidden=(*known.hidden, hidden)), price
+
+
+def _excess(
+    form: Form,
+    silent: Form,
+    sides: Sequence[tuple[int, int]],
+    reach: Balls,
+    choices: Choices,
+    depth: int,
+) -> Excess:
+    """How far a layer's neurons of unknown sign are beyond thresholds, if any line is to be exceeded."""
+    sign, centre, rates = (
+        choices.sign[depth],
+        choices.excess_centre[depth - 1],
+        choices.excess_rate[depth - 1],
+    )
+    exponents: list[arb | None] = [None] * (2 * len(sign))
+    if any(chosen.reach > 0 for chosen in choices.tails):
+        for r, (j, side) in enumerate(sides):
+            if not sign[j]:
+                at = j if side > 0 else len(sign) + j
+                exponents[at] = own_exponent(form, silent, r, arb(float(rates[at])), reach[j])
+    return Excess(sign == 0, centre, rates, exponents)
 
 
 def _reach(noise: Balls, bias_noise: Balls, known: Known) -> Balls:
@@ -259,29 +270,3 @@ def _quantile(exponent: arb | None, rate: arb, failure: arb) -> arb:
     if exponent is None:
         raise Unproven("an exponential moment is infinite")
     return (failure.log() - exponent) / rate
-
-
-def row_tail(form: Form, r: int, chosen: TailChoice, lowest: Sequence[Balls]) -> arb:
-    """An upper bound of Pr(Y ≤ 0) for one row, by an exponential moment or by inversion.
-
-    Args:
-        form: the rows.
-        r: the row.
-        chosen: any choice.
-        lowest: lower bounds of the deviations of the form's later layers.
-    """
-    K = form.exponent(r, arb(chosen.rate))
-    least = ONE if K is None or not K.is_finite() else min(ONE, K.exp().upper())
-    if not (chosen.spread > 0 and chosen.terms > 0):
-        return least
-    row = Row(
-        form.constant[r],
-        form.coefficient[r].tolist(),
-        form.noise[r].tolist(),
-        form.bias_noise[r],
-        [(low[r], high[r]) for low, high in zip(lowest, form.later, strict=True)],
-        form.mean[r].tolist(),
-        form.scale.tolist(),
-    )
-    found = lower_tail(row, arb(chosen.centre), arb(chosen.spread), chosen.terms)
-    return largest(min(least, found.upper()), ZERO) if found.is_finite() else least

@@ -17,7 +17,7 @@ _TABLE_PRECISION = 128
 
 
 @cache
-def _excess(step: int) -> arb:
+def excess(step: int) -> arb:
     """A number above e(step / 2^10)."""
     with ctx.workprec(_TABLE_PRECISION):
         nu = arb(step) / STEPS_PER_UNIT
@@ -40,7 +40,7 @@ def folded_mean(mean: arb, deviation: arb) -> arb:
     step = _proposed(float(size.lower()), float(deviation.upper()))
     while step and not size * STEPS_PER_UNIT >= deviation * step:
         step //= 2
-    return size + deviation * _excess(step)
+    return size + deviation * excess(step)
 
 
 def _proposed(mean: float, deviation: float) -> int:

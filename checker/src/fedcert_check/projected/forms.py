@@ -7,60 +7,12 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, size, zeros
-from fedcert_check.projected.layers import RandomLayer, greatest, largest, root, times
+from fedcert_check.projected.excess import Excess
+from fedcert_check.projected.layers import RandomLayer, greatest, root, times
+from fedcert_check.projected.lines import Lines, parts, rising_part, through_relu
 from fedcert_check.projected.moments import exponent, second_moment
 from fedcert_check.projected.movement import Moved, movement_of_inputs, noise_over, norm, read, still
 from fedcert_check.validation import Array
-
-
-@dataclass(frozen=True)
-class Lines:
-    """below·a ≤ relu(a) ≤ slope·a + height, for all a that are possible on the events.
-
-    Attributes:
-        below: in [0, 1].
-        slope: in [0, 1].
-        height: at least 0.
-    """
-
-    below: Balls
-    slope: Balls
-    height: Balls
-
-    @classmethod
-    def over(cls, below: Array, slope: Array, sign: Array, low: Balls, high: Balls) -> "Lines":
-        """The given slopes, with the least heights for pre-activations in [low, high].
-
-        A neuron that is active or inactive is its own line, whatever slopes are given.
-        """
-        heights = [
-            ZERO if s else largest(-arb(t) * lo, (1 - arb(t)) * hi, ZERO)
-            for s, t, lo, hi in zip(sign.tolist(), slope.tolist(), low, high, strict=True)
-        ]
-        known = {1: ONE, -1: ZERO}
-        lines = [
-            [known.get(s, arb(t)) for s, t in zip(sign.tolist(), given.tolist(), strict=True)]
-            for given in (below, slope)
-        ]
-        return cls(*(np.array(line, dtype=object) for line in (*lines, heights)))
-
-
-def through_relu(coefficient: Balls, lines: Lines) -> tuple[Balls, Balls]:
-    """Rows B and constants c with A·relu(a) ≥ B·a + c, by the sign of each coefficient."""
-    rising, falling = _parts(coefficient)
-    return rising * lines.below + falling * lines.slope, falling @ lines.height
-
-
-def _positive_part(v: arb) -> arb:
-    return v if v >= 0 else ZERO if v <= 0 else ZERO.union(v.upper())
-
-
-_rising = np.frompyfunc(_positive_part, 1, 1)
-
-
-def _parts(coefficient: Balls) -> tuple[Balls, Balls]:
-    """max(A, 0) and min(A, 0)."""
-    return np.asarray(_rising(coefficient)), -np.asarray(_rising(-coefficient))
 
 
 @dataclass(frozen=True)
@@ -71,11 +23,13 @@ class Hidden:
         lines: around its ReLUs.
         mean: upper bounds of the conditional means at the centre.
         deviation: upper bounds of the conditional deviations at the centre.
+        excess: how far they are beyond thresholds, on average.
     """
 
     lines: Lines
     mean: Balls
     deviation: Balls
+    excess: Excess
 
 
 @dataclass(frozen=True)
@@ -118,6 +72,7 @@ class Form:
         later: bounds of the conditional deviations of the N_l', from the last layer down.
         mean: μ', row by row.
         scale: t > 0.
+        excess: E T for rows whose lines may be exceeded: they are a lower bound less T.
     """
 
     constant: Balls
@@ -127,6 +82,7 @@ class Form:
     later: tuple[Balls, ...]
     mean: Balls
     scale: Balls
+    excess: Balls
 
     def without_own_noise(self) -> "Form":
         """The form without the noise of the layer that its rows belong to."""
@@ -142,9 +98,16 @@ class Form:
         return exponent(rate, self.constant[r], coefficient, noise, variance, mean, self.scale.tolist())
 
 
-def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known) -> Form:
-    """Lower bounds of B·a_l(x) over the region for rows B of the last layer, on the events."""
-    constant, later = zeros(len(rows)), []
+def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known, reach: Array | None = None) -> Form:
+    """Lower bounds of B·a_l(x) over the region for rows B of the last layer, on the events.
+
+    Args:
+        rows: B.
+        layers: up to the last.
+        known: of the layers before.
+        reach: of each row's lines, which may be exceeded; None for lines that hold.
+    """
+    constant, excess, later = zeros(len(rows)), zeros(len(rows)), []
     for depth in reversed(range(1, len(layers))):
         layer = layers[depth]
         noise, bias_noise = layer.deviations(rows)
@@ -155,12 +118,21 @@ def linear_form(rows: Balls, layers: Sequence[RandomLayer], known: Known) -> For
         constant = constant - noise_over(read(depth, layers, known.radius, known.moved), noise, known.u)
         before = known.hidden[depth - 2]
         later.append(conditional_deviation(noise, bias_noise, before.mean, before.deviation, known.width))
-        rows, drop = through_relu(coefficient, before.lines)
-        constant = constant + drop
+        rows, drop, more = through_layer(coefficient, before, reach)
+        constant, excess = constant + drop, excess + more
     mean, loss, theta = _moved_means(coefficient, known)
     moved = _moved(coefficient * theta, noise, mean, layers[0], known)
     constant = constant - (size(coefficient) * loss).sum(-1) - moved
-    return folded(Form(constant, coefficient, noise, bias_noise, tuple(later), mean, known.deviation))
+    form = Form(constant, coefficient, noise, bias_noise, tuple(later), mean, known.deviation, excess)
+    return folded(form)
+
+
+def through_layer(coefficient: Balls, before: Hidden, reach: Array | None) -> tuple[Balls, Balls, Balls]:
+    """Rows before a layer's ReLUs, what its lines lose, and what these are exceeded by on average."""
+    if reach is None or not (reach > 0).any():
+        return *through_relu(coefficient, before.lines), zeros(len(coefficient))
+    lines, average = before.excess.lines(before.lines, reach)
+    return *through_relu(coefficient, lines), (-parts(coefficient)[1] * average).sum(-1)
 
 
 def folded(form: Form) -> Form:
@@ -171,7 +143,7 @@ def folded(form: Form) -> Form:
     fixed = np.array([t == 0 for t in form.scale], dtype=bool)
     if not fixed.any():
         return form
-    h = np.asarray(_rising(form.mean[:, fixed]), dtype=object)
+    h = np.asarray(rising_part(form.mean[:, fixed]), dtype=object)
     noise = form.noise[:, fixed] * h
     return replace(
         form,

@@ -10,13 +10,19 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ZERO, Balls
-from fedcert_check.projected.forms import Form, Known, linear_form, through_relu
+from fedcert_check.projected.forms import Form, Known, linear_form, through_layer
 from fedcert_check.projected.layers import RandomLayer, root, times
+from fedcert_check.projected.lines import through_relu
 from fedcert_check.validation import Array
 
 
 def lowest_deviations(
-    rows: Balls, layers: Sequence[RandomLayer], known: Known, rates: Array, failure: arb
+    rows: Balls,
+    layers: Sequence[RandomLayer],
+    known: Known,
+    rates: Array,
+    failure: arb,
+    reach: Array | None = None,
 ) -> list[Balls]:
     """Lower bounds of the σ_l that rows of the last layer see, from layer L down to layer 3.
 
@@ -26,6 +32,7 @@ def lowest_deviations(
         known: of the hidden layers.
         rates: λ of the exponential moment of each row and layer; 0 where σ_l ≥ 0 is enough.
         failure: how often each bound may fail.
+        reach: of each row's lines, which may be exceeded; None for lines that hold.
     """
     found = []
     for place, depth in enumerate(reversed(range(2, len(layers)))):
@@ -35,7 +42,7 @@ def lowest_deviations(
         else:
             form = _towards(rows, layers[: depth + 1], known)
             found.append(_array([_lowest(form, r, rate, failure) for r, rate in enumerate(rates[:, place])]))
-        rows, _ = through_relu(times(rows, layers[depth].mean), before.lines)
+        rows, _, _ = through_layer(times(rows, layers[depth].mean), before, reach)
     return found
 
 

@@ -6,14 +6,20 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, ctx
 
 from fedcert_check.balls import ZERO, Balls, matrix, zeros
+from fedcert_check.projected.floats import (
+    FLOAT_PRECISION,
+    FloatLaw,
+    as_balls,
+    squared,
+    sum_of_products,
+    up,
+    uppers,
+)
+from fedcert_check.projected.unproven import Unproven as Unproven
 from fedcert_check.validation import Array
-
-
-class Unproven(ArithmeticError):
-    """A step that could not be proven; nothing is then proven of its property."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,12 @@ class RandomLayer:
         """Whether neither weights nor biases are random."""
         return self.fixed_weights and all(v == 0 for v in self.bias_variance)
 
+    @cached_property
+    def in_floats(self) -> FloatLaw:
+        """The law of the weights in floating point, with its errors."""
+        shape = (self.outputs, self.inputs)
+        return FloatLaw.of(*(balls.reshape(shape) for balls in map(_entries, (self.mean, self.variance))))
+
     def deviations(self, rows: Balls) -> tuple[Balls, Balls]:
         """√Σ_j B_j² S_jk² and √Σ_j B_j² s_j²: the deviations of B W̃ and B·b̃."""
         squares = rows * rows
@@ -76,7 +88,12 @@ class RandomLayer:
 
     def spread(self, rows: Balls, inputs: Balls, u: arb) -> Balls:
         """Σ_j δ_j √Σ_k B_k² W_kj² for rows B ≥ 0, from above but for Q(u)."""
-        columns: Balls = root(times(rows * rows, self.square)) @ inputs
+        columns: Balls
+        if ctx.prec <= FLOAT_PRECISION:
+            squares = sum_of_products(squared(uppers(rows)), self.in_floats.square)
+            columns = as_balls(sum_of_products(up(np.sqrt(squares)), uppers(inputs)))
+        else:
+            columns = root(times(rows * rows, self.square)) @ inputs
         widths = inputs * self.widest
         return columns + u * greatest(rows) * square_root((widths * widths).sum())
 
@@ -84,6 +101,18 @@ class RandomLayer:
         """The deviations of B·(W̃ h + b̃) at fixed inputs h."""
         noise, bias_noise = self.deviations(rows)
         return root((noise * noise) @ (h * h) + bias_noise * bias_noise)
+
+    def along(self, rows: Balls, directions: Balls) -> Balls:
+        """The variances of B W̃ t for each column t."""
+        return times(times(rows * rows, self.variance), matrix(directions * directions))
+
+    def covariances(self, rows: Balls, h: Balls) -> Balls:
+        """Cov((B W̃)_k, B·(W̃ h + b̃)) at fixed inputs h."""
+        return times(rows * rows, self.variance) * h
+
+    def steepest(self, rows: Balls, delta: Balls) -> Balls:
+        """The deviations of B W̃ v for all |v| ≤ δ, at most."""
+        return root(np.asarray(times(rows * rows, self.variance) @ (delta * delta), dtype=object))
 
 
 @runtime_checkable
@@ -116,9 +145,13 @@ def zero_or_one(bound: arb, layers: Sequence[AnyLayer]) -> arb:
 
 def times(rows: Balls, columns: arb_mat) -> Balls:
     """B A for rows B."""
-    product = np.empty(len(rows) * columns.ncols(), dtype=object)
-    product[:] = (matrix(rows) * columns).entries()
-    return product.reshape(len(rows), columns.ncols())
+    return _entries(matrix(rows) * columns).reshape(len(rows), columns.ncols())
+
+
+def _entries(matrix: arb_mat) -> Balls:
+    entries = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
+    entries[:] = matrix.entries()
+    return entries
 
 
 def unit(size: int) -> Balls:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from fedcert_check.balls import Balls, size, zeros
+from fedcert_check.projected import floats
 from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.folded import folded_means
 from fedcert_check.projected.layers import RandomLayer, Unproven, greatest, random_weights, root, times, where
@@ -148,6 +149,8 @@ def movement_of_inputs(
             raise Unproven("rows are shaken only where weights are independent")
         means: Balls = folded_means(layer.product(rows), layer.deviations(rows)) @ radius
         return means + u * layer.steepest(rows, radius)
+    if ctx.prec <= floats.FLOAT_PRECISION:
+        return floats.movement_of_inputs(rows, layer.in_floats, radius, u, shaking)
     deviation, _ = layer.deviations(rows)
     average, variance = deviation, deviation * deviation
     beyond, lipschitz = zeros(len(rows)), variance @ (radius * radius)

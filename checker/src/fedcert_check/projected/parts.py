@@ -5,10 +5,10 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb_mat
 
 from fedcert_check.balls import ZERO, Balls, matrix, size, zeros
-from fedcert_check.projected.layers import largest, square_root, times
+from fedcert_check.projected.layers import times
 from fedcert_check.validation import Array
 
 
@@ -32,6 +32,14 @@ class Part(Protocol):
 
     def at(self, rows: Balls, h: Balls) -> Balls:
         """The variances of B·(W̃ h + b̃) at fixed inputs h, of shape (R,)."""
+        ...
+
+    def along(self, rows: Balls, directions: Balls) -> Balls:
+        """The variances of B W̃ t for each column t, of shape (R, J)."""
+        ...
+
+    def covariances(self, rows: Balls, h: Balls) -> Balls:
+        """Cov((B W̃)_k, B·(W̃ h + b̃)) at fixed inputs h, of shape (R, k)."""
         ...
 
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
@@ -91,6 +99,17 @@ class DensePart:
         """The variances at fixed inputs."""
         return projected(coefficients(rows, h), self._whole)
 
+    def along(self, rows: Balls, directions: Balls) -> Balls:
+        """The variances t·G t, G_kl = Cov((B W̃)_k, (B W̃)_l)."""
+        columns, every = directions.T, np.ones(self._inputs, dtype=bool)
+        return np.stack([projected(columns, matrix(self._gram(row, every))) for row in rows])
+
+    def covariances(self, rows: Balls, h: Balls) -> Balls:
+        """Σ_j B_j (Σ c)_jk for the coefficients c of B·(W h + b)."""
+        seen = times(coefficients(rows, h), self._whole)[:, : -self.outputs]
+        each = seen.reshape(len(rows), self.outputs, -1)
+        return np.asarray((rows[:, :, None] * each).sum(1), dtype=object)
+
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
         """Σ_kl δ_k δ_l |Cov((B W̃)_k, (B W̃)_l)|."""
         moving = np.array([not d == 0 for d in delta])  # noqa: SIM201
@@ -149,6 +168,14 @@ class BiasPart:
         """The variances of B·b̃."""
         return projected(rows, self._whole)
 
+    def along(self, rows: Balls, directions: Balls) -> Balls:
+        """0."""
+        return zeros(len(rows), directions.shape[1])
+
+    def covariances(self, rows: Balls, h: Balls) -> Balls:
+        """0."""
+        return zeros(len(rows), self.width)
+
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
         """0."""
         return zeros(len(rows))
@@ -179,82 +206,18 @@ class DiagonalPart:
         variances: Balls = self.inputs(rows) @ (h * h) + (rows * rows) @ self.bias_variances
         return variances
 
+    def along(self, rows: Balls, directions: Balls) -> Balls:
+        """Σ_k r_k² t_k²."""
+        return times(self.inputs(rows), matrix(directions * directions))
+
+    def covariances(self, rows: Balls, h: Balls) -> Balls:
+        """The products r_k² h_k."""
+        return self.inputs(rows) * h
+
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
         """Σ_k δ_k² r_k²."""
         variances: Balls = self.inputs(rows) @ (delta * delta)
         return variances
-
-
-@dataclass(frozen=True, eq=False)
-class KroneckerPart:
-    """U (D∘Z) Vᵀ; nothing is assumed of U and V.
-
-    Attributes:
-        left: U.
-        right: V.
-        square: D².
-    """
-
-    left: arb_mat
-    right: arb_mat
-    square: arb_mat
-
-    @cached_property
-    def weight_variances(self) -> Balls:
-        """Σ_ab U_ja² D_ab² V_kb²."""
-        squares = _squared(self.left) * self.square * _squared(self.right).transpose()
-        return _array(squares)
-
-    @cached_property
-    def bias_variances(self) -> Balls:
-        """0."""
-        return zeros(self.left.nrows())
-
-    @cached_property
-    def stretch(self) -> arb:
-        """‖V‖² at most: the largest row sum of |VᵀV|."""
-        return largest(*size(_array(self.right.transpose() * self.right)).sum(-1))
-
-    def _seen(self, rows: Balls) -> Balls:
-        """g_b = Σ_a (UᵀB)_a² D_ab²."""
-        own = times(rows, self.left)
-        return times(own * own, self.square)
-
-    def inputs(self, rows: Balls) -> Balls:
-        """Σ_b V_kb² g_b."""
-        return times(self._seen(rows), _squared(self.right).transpose())
-
-    def at(self, rows: Balls, h: Balls) -> Balls:
-        """Σ_b g_b (Vᵀh)_b²."""
-        own = times(h[None], self.right)[0]
-        variances: Balls = self._seen(rows) @ (own * own)
-        return variances
-
-    def steepest(self, rows: Balls, delta: Balls) -> Balls:
-        """The least of (Σ_k δ_k r_k)², Σ_b g_b (|V|ᵀδ)_b² and ‖δ‖² ‖V‖² max g."""
-        g = self._seen(rows)
-        reach = size(_array(self.right)).T @ delta
-        apart = g @ (reach * reach)
-        spread = sum((delta * delta).tolist(), ZERO) * self.stretch
-        found = []
-        for seen, variances, second in zip(g, self.inputs(rows), apart, strict=True):
-            first = sum((d * square_root(v) for d, v in zip(delta, variances, strict=True)), ZERO)
-            each = (first * first, second, spread * largest(*seen))
-            found.append(min(bound.upper() for bound in each))
-        return np.array(found, dtype=object)
-
-
-def _array(a: arb_mat) -> Balls:
-    """A matrix as an array."""
-    entries = np.empty(a.nrows() * a.ncols(), dtype=object)
-    entries[:] = a.entries()
-    return entries.reshape(a.nrows(), a.ncols())
-
-
-def _squared(a: arb_mat) -> arb_mat:
-    """The squares of a matrix's entries."""
-    entries = _array(a)
-    return matrix(entries * entries)
 
 
 def coefficients(rows: Balls, h: Balls) -> Balls:

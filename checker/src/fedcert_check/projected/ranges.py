@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedcert_check.balls import Balls
-from fedcert_check.projected.forms import Lines
+from fedcert_check.projected.lines import Lines
 from fedcert_check.projected.movement import Moved
 from fedcert_check.projected.receptive import picked
 from fedcert_check.validation import Array
@@ -25,6 +25,8 @@ class ChainChoices:
         slope: slopes above them.
         step: Δ of the cells that bound each constraint's tail.
         reference: the fixed activations.
+        carried: of a last layer behind fixed ones, whether the noise of a constraint is taken at the inputs;
+            None for the other methods.
     """
 
     static: bool
@@ -35,6 +37,7 @@ class ChainChoices:
     slope: Sequence[Array]
     step: Array
     reference: Sequence[Array]
+    carried: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ import numpy as np
 
 from fedcert_check.document import Document
 from fedcert_check.projected.affine_part import affine_layers
-from fedcert_check.projected.exact import Choices, TailChoice
+from fedcert_check.projected.constraint_tails import TailChoice
+from fedcert_check.projected.exact import Choices
 from fedcert_check.projected.inversion import MAX_TERMS
 from fedcert_check.projected.ranges import ChainChoices
 from fedcert_check.validation import Array, require
 
-EXACT, CONDITIONAL, STATIC, PIECES = 0, 1, 2, 3
+EXACT, CONDITIONAL, STATIC, PIECES, CARRIED = 0, 1, 2, 3, 4
 """The methods that a witness may choose, by the numbers of its tensor `method`."""
 
 
@@ -93,8 +94,16 @@ class Witness:
             self._slopes("slope", row, 1),
             [self._floats(f"rate.{place}", row, 2 * self.widths[place]) for place in deep],
             [self._floats(f"mean_rate.{place}", row, self.widths[place]) for place in deep],
+            [self._excess("centre", place, row) for place in deep],
+            [self._excess("rate", place, row) for place in deep],
             self._tails(row),
         )
+
+    def _excess(self, name: str, place: int, row: int) -> Array:
+        """Of lines that may be exceeded; 1 where an older file has no such table, and no such lines."""
+        if f"{self.prefix}tail.reach" not in self.document.witness:
+            return np.ones(2 * self.widths[place])
+        return self._floats(f"excess_{name}.{place}", row, 2 * self.widths[place])
 
     def _tails(self, row: int) -> list[TailChoice]:
         """How each constraint's tail is bounded; a network of one layer needs no choice."""
@@ -107,10 +116,16 @@ class Witness:
         require(
             bool(((terms >= 0) & (terms <= MAX_TERMS)).all()), f"tail.terms is not between 0 and {MAX_TERMS}"
         )
-        return [
-            TailChoice(*own)
-            for own in zip(*numbers, terms.tolist(), self._lowest(row, constraints), strict=True)
-        ]
+        lowest, reach = self._lowest(row, constraints), self._reach(row, constraints)
+        return [TailChoice(*own) for own in zip(*numbers, terms.tolist(), lowest, reach, strict=True)]
+
+    def _reach(self, row: int, constraints: int) -> list[float]:
+        """Of lines that may be exceeded; 0, for none, where an older file has no such table."""
+        if f"{self.prefix}tail.reach" not in self.document.witness:
+            return [0.0] * constraints
+        reach = self._floats("tail.reach", row, constraints)
+        require(bool((reach >= 0).all()), "tail.reach is negative")
+        return [float(own) for own in reach]
 
     def _lowest(self, row: int, constraints: int) -> list[tuple[float, ...]]:
         """λ of the lower bounds of deviations; 0, for none, where an older file has no such table."""
@@ -121,12 +136,15 @@ class Witness:
 
     def chain(self, row: int, method: int) -> ChainChoices:
         """Those of the methods in which every ReLU is a line."""
-        require(method in (CONDITIONAL, STATIC), f"method is {method}, not {CONDITIONAL} or {STATIC}")
+        require(
+            method in (CONDITIONAL, STATIC, CARRIED),
+            f"method is {method}, not {CONDITIONAL}, {STATIC} or {CARRIED}",
+        )
         failure = self._float("failure", row)
         require(0 < failure < 1, "a failure probability outside (0, 1)")
         hidden = range(len(self.widths) - 1)
         return ChainChoices(
-            method == STATIC,
+            method != CONDITIONAL,
             self._float("kappa", row),
             failure,
             self._signs(row),
@@ -134,4 +152,11 @@ class Witness:
             self._slopes("slope", row, 0),
             self._floats("step", row, self.document.properties.d.shape[1]),
             [self._floats(f"reference.{place}", row, self.widths[place]) for place in hidden],
+            self._carried(row) if method == CARRIED else None,
         )
+
+    def _carried(self, row: int) -> Array:
+        """Whether the noise of each constraint is taken at the inputs."""
+        found = self._row("carried", np.uint8, row, self.document.properties.d.shape[1])
+        require(bool((found <= 1).all()), "carried is not 0 or 1")
+        return found
