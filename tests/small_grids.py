@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fedcert.app.grid.engines import Outcome, Work
-from fedcert.app.grid.engines.protocol import attempt
+from fedcert.app.engines import Outcome
+from fedcert.app.engines.protocol import attempt
 from fedcert.app.grid.job import Job
 
 TINY = {
@@ -33,10 +33,13 @@ def tiny(**settings: object) -> Job:
 class Here:
     """Does jobs one after the other, in this process, and remembers them."""
 
+    def workers(self) -> int:
+        return 1
+
     def __init__(self) -> None:
         self.done: list[str] = []
 
-    def __call__(self, work: Work, jobs: Sequence[Job]) -> Iterator[Outcome]:
+    def __call__(self, work: Callable[[Job], None], jobs: Sequence[Job]) -> Iterator[Outcome[Job, None]]:
         for job in jobs:
             self.done.append(job.name)
             yield attempt(work, job)

@@ -1,7 +1,6 @@
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,53 +8,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from small_proofs import clients, everything, proofs
 
-from fedcert.app.claims import deployed_by
-from fedcert.app.config import RunConfig
-from fedcert.app.inputs import Inputs
-from fedcert.app.journal import Journal, Once, afresh
-from fedcert.app.parts import CertificateFiles
-from fedcert.app.proofs import Proofs, allowed_failure
-from fedcert.data import Split
+from fedcert.app.journal import Journal
+from fedcert.app.proofs import allowed_failure
 from fedcert.errors import InvalidConfig
-from fedcert.families.cells import Cells
-from fedcert.laws import DiagonalGaussian
-from fedcert.model.network import mlp
-from fedcert.model.robustness import Origin
-from fedcert.progress import silent
-from fedcert.rules import RuleContext, build_rule
-from fedcert.wire.message import Message
-
-NETWORK = mlp(2, 2)
-INPUTS = Inputs(
-    Split(torch.tensor([[0.75, 0.25], [0.4, 0.6], [0.5, 0.5]]).double(), torch.tensor([0, 1, 0])),
-    Origin("digits", "first", 10),
-)
-SETTINGS: dict[str, Any] = {
-    "events": ("projected",),
-    "claims": ("local", "transported", "direct"),
-    "compare": ("pog",),
-    "attack_samples": 3,
-    "mc_samples": 3,
-    "aggregate_samples": 3,
-    "centers": 3,
-}
-
-
-def clients() -> list[Message]:
-    """Two clients that prefer the class of the larger coordinate, more or less surely; they send no cells."""
-    loc = torch.tensor([3, 0, 0, 3, 0, 0]).double()
-    laws = [DiagonalGaussian(loc + 0.1 * i, torch.full_like(loc, 0.1 + 0.1 * i)) for i in range(2)]
-    return [Message(f"client-{i}", law, Cells.none(6), 10, "paper-box") for i, law in enumerate(laws)]
-
-
-def proofs(once: Once = afresh, rule: str = "fedavg", **settings: Any) -> Proofs:
-    config, messages = RunConfig(rule=rule, **SETTINGS | settings), clients()
-    context = RuleContext([message.law for message in messages], None)
-    rules = {name: build_rule(name, context) for name in dict.fromkeys((rule, *config.compare))}
-    ask = partial(INPUTS.properties_within, margin=config.margin, classes=2)
-    files = CertificateFiles(NETWORK, rules, messages)
-    return Proofs(config, deployed_by(messages, rules, NETWORK, ask(0.5)), ask, files, once, silent)
 
 
 @pytest.mark.slow
@@ -146,24 +103,6 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         for message in clients():
             message.save(own.folder / "messages" / f"{message.client}.safetensors")
         yield own
-
-
-def everything(own: Proofs) -> list[tuple[str, list[float], list[float], float]]:
-    """Every bound and radius of a run at one radius, with its file and its seconds."""
-    made = [*own.at(0.01), *own.at_margins(0.01)]
-    parts = [
-        (one.file, one.certificate.lower.tolist(), [one.epsilon, one.margin], one.seconds) for one in made
-    ]
-    radii = own.radii(0.5)
-    parts.append((
-        radii.file,
-        radii.found.certificate.lower.tolist(),
-        radii.found.radius.tolist(),
-        radii.seconds,
-    ))
-    drawn = own.drawn(0.01)
-    parts.append((drawn.file, drawn.bound.lower.tolist(), drawn.bound.proven.tolist(), drawn.seconds))
-    return parts + [(one.name, one.successes.tolist(), [], 0.0) for one in own.estimates(0.01)]
 
 
 @pytest.mark.slow

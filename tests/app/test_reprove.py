@@ -11,7 +11,7 @@ from run_summaries import summary
 from small_runs import SMALL_RUN, as_toml
 from terminal import exit_code
 
-import fedcert.app.proofs as proofs
+import fedcert.app.asked as asked
 from fedcert.app.cli import main
 from fedcert.app.reprove import all_reproved, independent_checker
 from fedcert.certificate import Certificate
@@ -81,7 +81,7 @@ def test_a_certificate_that_the_checker_does_not_prove_is_shown_and_the_command_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A prover that claims more than it proved."""
-    honest = proofs.timed
+    honest = asked.timed
 
     def boastful(make: Any) -> Any:
         made, seconds = honest(make)
@@ -89,7 +89,7 @@ def test_a_certificate_that_the_checker_does_not_prove_is_shown_and_the_command_
             made = replace(made, lower=(made.lower + 0.5).clamp(max=1.0), upper=None)
         return made, seconds
 
-    monkeypatch.setattr(proofs, "timed", boastful)
+    monkeypatch.setattr(asked, "timed", boastful)
     (tmp_path / "run.toml").write_text(as_toml(SETTINGS | {"confidence_draws": 0}), encoding="utf-8")
     out = tmp_path / "out"
     command = ("run", "--config", str(tmp_path / "run.toml"), "--out", str(out))

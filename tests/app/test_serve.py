@@ -204,7 +204,12 @@ def test_a_resumed_run_makes_only_what_is_missing(finished: Path, tmp_path: Path
 
     def work(once: Once) -> RunResult:
         def watched(name: str, make: Any, form: Any) -> Any:
-            part = once(name, lambda: made.append(name) or make(), form)  # type: ignore[func-returns-value]
+            def noted() -> Any:
+                part = make()
+                made.append(name)
+                return part
+
+            part = once(name, noted, form)
             if len(made) == death:
                 raise Killed
             return part

@@ -9,7 +9,7 @@ from fedcert.app import options
 from fedcert.app.showing import PROGRAM, say, show
 
 ABOUT = ("posteriors", "messages", "model", "inputs", "boxes", "properties", "domain", "min_clients")
-OUTSIDE = (*ABOUT, "config", "out", "overwrite", "check")
+OUTSIDE = (*ABOUT, "config", "out", "overwrite", "check", "engine", "address", "jobs")
 """Options that are no settings of a run by themselves."""
 
 
@@ -100,12 +100,15 @@ def certify(
     ] = None,
     overwrite: options.Overwrite = False,
     check: options.Check = False,
+    engine: options.EngineName = None,
+    address: options.Address = None,
+    jobs: options.Jobs = None,
 ) -> None:
     """Certify the model deployed from message files, which are not trusted; see docs/messages.md."""
     given = locals()
     settings = {name: own for name, own in given.items() if own is not None and name not in OUTSIDE}
     about = {name: given[name] for name in ABOUT}
-    _certify(about, settings, config, out, overwrite, check)
+    _certify(about, settings, config, out, overwrite, check, (engine, address, jobs))
 
 
 def _certify(
@@ -115,11 +118,13 @@ def _certify(
     out: Path | None,
     overwrite: bool,
     check: bool,
+    where: tuple[str | None, str | None, int | None],
 ) -> None:
     from rich.console import Console
 
     from fedcert.app.certify_settings import certify_settings, files_of
     from fedcert.app.config import load_config
+    from fedcert.app.engines import engine_of_pieces
     from fedcert.app.output import carry_out
     from fedcert.app.reprove import independent_checker
     from fedcert.app.serve import Server
@@ -127,13 +132,14 @@ def _certify(
 
     files = files_of(about["posteriors"], about["messages"])
     asked = load_config(config, certify_settings(about, settings, config, len(files)))
+    engine = engine_of_pieces(*where, asked.device)
     folder = out or Path("runs") / f"{asked.dataset}-{files[0].resolve().parent.name}-certified"
     with progress(Console(stderr=True), PROGRAM) as track:
         server = Server.receive(asked, files, about["min_clients"], track)
         for file, reason in server.accepted.refused.items():
             say(f"refused: {file}: {reason}")
         summary = carry_out(
-            lambda once: server.certify(track, once),
+            lambda once: server.certify(track, once, engine),
             folder,
             server.identity,
             overwrite,

@@ -45,8 +45,10 @@ def deployed_by(
     return {first: problem} | {name: problem.under(rules[name]) for name in others}
 
 
-def certify(config: RunConfig, deployments: Deployments, track: Tracker = silent) -> Iterator[Provable]:
-    """Every claim of the run, family by family.
+def certify(
+    config: RunConfig, deployments: Deployments, family: Family, track: Tracker = silent
+) -> Iterator[Provable]:
+    """Every claim of the run that a family makes.
 
     All direct certificates draw the same random centres, so that no claim depends on which claims were
     proven before it in the same process.
@@ -54,10 +56,13 @@ def certify(config: RunConfig, deployments: Deployments, track: Tracker = silent
     Args:
         config: the configuration of the run.
         deployments: the problem that each rule poses.
+        family: of events, as the run configures it.
         track: shows progress.
     """
     compared = [problem for name, problem in deployments.items() if name != config.rule]
-    return claims_of(deployments[config.rule], chosen_families(config), compared, track)
+    for claim, prove in claims_of(deployments[config.rule], [family], compared, track):
+        if claim.kind in config.claims:
+            yield claim, prove
 
 
 def chosen_families(config: RunConfig) -> list[Family]:

@@ -8,21 +8,24 @@ import typer
 from fedcert import __version__
 from fedcert.app import options, table_options
 from fedcert.app.certify_command import certify
+from fedcert.app.check_command import check
 from fedcert.app.defaults import CommandOfSettings
+from fedcert.app.examples import epilog
 from fedcert.app.grid import options as grid_options
 from fedcert.app.options import Check, Overwrite
-from fedcert.app.report.again import page_again
 from fedcert.app.showing import PROGRAM, say, show
 from fedcert_check import __version__ as checker_version
-from fedcert_check.cli import check_command, one_line_errors, version_option
+from fedcert_check.cli import one_line_errors, version_option
 from fedcert_check.command import Command, ResumableCommand
 
 Version = Annotated[bool, version_option(f"{PROGRAM} {__version__} (fedcert-check {checker_version})")]
+OUTSIDE = ("preset", "config", "out", "overwrite", "check", "engine", "address", "jobs")
+"""Options that are no settings of a run."""
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="With what probability is a one-shot federated Bayesian model safe? Certified lower bounds.",
+    epilog="Start with:  fedcert run --properties 20 --epsilon 0.01 --out runs/first --check",
 )
 
 
@@ -31,7 +34,7 @@ def fedcert(version: Version = False) -> None:
     """Certify the probability that a one-shot federated Bayesian model is safe."""
 
 
-@app.command(cls=CommandOfSettings)
+@app.command(cls=CommandOfSettings, epilog=epilog("run"))
 def run(
     dataset: Annotated[
         str | None, typer.Option(help="digits, mnist, fashion-mnist or heart-disease; the name of a table.")
@@ -169,17 +172,16 @@ def run(
     ] = None,
     overwrite: Overwrite = False,
     check: Check = False,
+    engine: options.EngineName = None,
+    address: options.Address = None,
+    jobs: options.Jobs = None,
 ) -> None:
     """Train clients, collect messages and certify the deployed model; a killed run resumes when repeated."""
-    given = {
-        name: value
-        for name, value in locals().items()
-        if value is not None and name not in ("preset", "config", "out", "overwrite", "check")
-    }
-    _run(given, preset, config, out, overwrite, check)
+    given = {name: value for name, value in locals().items() if value is not None and name not in OUTSIDE}
+    _run(given, preset, config, out, overwrite, check, (engine, address, jobs))
 
 
-app.command(cls=CommandOfSettings)(certify)
+app.command(cls=CommandOfSettings, epilog=epilog("certify"))(certify)
 
 
 def _run(
@@ -189,11 +191,13 @@ def _run(
     out: Path | None,
     overwrite: bool,
     check: bool,
+    where: tuple[str | None, str | None, int | None],
 ) -> None:
     from rich.console import Console
 
     from fedcert.app.config import load_config
     from fedcert.app.data_settings import notices, table_settings
+    from fedcert.app.engines import engine_of_pieces
     from fedcert.app.output import carry_out
     from fedcert.app.reprove import independent_checker
     from fedcert.app.run import run as train_and_certify
@@ -201,12 +205,13 @@ def _run(
     from fedcert_check.console import progress
 
     config = load_config(config_file, table_settings(options), preset)
+    engine = engine_of_pieces(*where, config.device)
     for notice in notices(config.table):
         say(notice)
     folder = out or Path("runs") / f"{config.dataset}-{config.clients}-clients-seed-{config.seed}"
     with progress(Console(stderr=True), PROGRAM) as track:
         summary = carry_out(
-            lambda once: train_and_certify(config, track, once),
+            lambda once: train_and_certify(config, track, once, engine),
             folder,
             identity_of(config),
             overwrite,
@@ -216,7 +221,7 @@ def _run(
     show(summary, folder, check)
 
 
-@app.command(cls=ResumableCommand)
+@app.command(cls=ResumableCommand, epilog=epilog("grid"))
 def grid(
     preset: Annotated[str, typer.Option(help="miniature, or a TOML file of your own.")] = "miniature",
     data_dir: grid_options.DataDir = None,
@@ -245,7 +250,7 @@ def grid(
         raise typer.Exit(code)
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog=epilog("report"))
 def report(folders: grid_options.Folders, out: grid_options.Out = None) -> None:
     """Write tables, figures and report.html from the results of grids, shards of grids, or runs."""
     given = " ".join(str(folder) for folder in folders)
@@ -259,7 +264,7 @@ def _report(folders: list[Path], out: Path, command: str) -> None:
     show_grid(write_report(folders, out, command), out)
 
 
-app.command(cls=Command)(check_command(PROGRAM, page_again))
+app.command(cls=Command, epilog=epilog("check"))(check)
 
 
 def main() -> None:

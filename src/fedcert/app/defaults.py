@@ -21,12 +21,16 @@ class CommandOfSettings(ResumableCommand):
 
     def format_help(self, *arguments: Any, **named: Any) -> None:
         """Write the help, with the default of each setting."""
-        self.params = [_with_default(param) for param in self.params]
+        self.params = [with_default(param) for param in self.params]
         super().format_help(*arguments, **named)
 
 
-def _with_default(param: Any) -> Any:
-    """The option as its help should show it."""
+def with_default(param: Any) -> Any:
+    """The option as its help should show it.
+
+    Args:
+        param: an option of a command of settings.
+    """
     value = settings().get(param.name)
     if value in (None, ()) or isinstance(getattr(param, "show_default", False), str):
         return param

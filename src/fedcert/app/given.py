@@ -48,6 +48,15 @@ class GivenInputs:
     def __len__(self) -> int:
         return len(self.lower)
 
+    def __getitem__(self, part: slice) -> "GivenInputs":
+        return replace(
+            self,
+            lower=self.lower[part],
+            upper=None if self.upper is None else self.upper[part],
+            label=None if self.label is None else self.label[part],
+            constraints=self.constraints and (self.constraints[0][part], self.constraints[1][part]),
+        )
+
     def properties_within(
         self, epsilon: Numbers, margin: float, classes: int, device: str = "cpu"
     ) -> Properties:

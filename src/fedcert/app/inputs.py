@@ -1,6 +1,6 @@
 """Which test inputs become properties: as they come, at random, or only correctly classified ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import torch
@@ -35,6 +35,11 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    def __getitem__(self, part: slice) -> "Inputs":
+        known = self.origin.indices
+        origin = replace(self.origin, indices=None if known is None else known[part])
+        return replace(self, examples=self.examples[part], origin=origin)
 
     def properties_within(
         self, epsilon: Numbers, margin: float, classes: int, device: str = "cpu"

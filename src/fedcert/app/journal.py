@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Never, Protocol, TypeVar, runtime_checkable
 
 from fedcert.app.jsonfile import read_json
 from fedcert.errors import FedcertError, OutputExists, UnreadableFile
@@ -53,6 +53,28 @@ class Once(Protocol):
 def afresh(name: str, make: Callable[[], T], form: Format[T]) -> T:
     """Make the part, without writing it to a file."""
     return make()
+
+
+class _Absent(Exception):
+    """A part that is not there."""
+
+
+def _absent() -> Never:
+    raise _Absent
+
+
+def find(once: Once, name: str, form: Format[T]) -> T | None:
+    """The part with this name, if it was made before; otherwise None.
+
+    Args:
+        once: makes parts, or reads them back.
+        name: the part's path, relative to the folder.
+        form: how the part is read.
+    """
+    try:
+        return once(name, _absent, form)
+    except _Absent:
+        return None
 
 
 def find_or_make(path: Path, make: Callable[[], T], form: Format[T]) -> T:

@@ -13,6 +13,30 @@ Check = Annotated[
         show_default="not proved again",
     ),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Where inputs are certified: joblib (processes on this machine) or ray (a cluster).",
+        show_default="in this process",
+    ),
+]
+CheckEngine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Where properties are proved: joblib (processes on this machine) or ray (a cluster).",
+        show_default="processes of the checker",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Address of a Ray cluster, such as auto.", show_default="a cluster of its own"),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of processes that certify.", show_default="one for each core"),
+]
 Rule = Annotated[
     str | None,
     typer.Option(

@@ -16,7 +16,7 @@ from fedcert.app.report.seal import digest
 from fedcert.app.result import read_summary
 from fedcert.app.run import RunResult
 from fedcert.app.summary import Reproved, describe_properties, properties_table, summarise
-from fedcert.errors import CannotWrite, FedcertError, OutputExists
+from fedcert.errors import CannotWrite, FedcertError, OutputExists, PieceFailed
 from fedcert.wire import atomic
 
 FOLDERS = ("messages", "certificates", "confidence")
@@ -60,7 +60,7 @@ def carry_out(
             reproved = reprove(result, journal, prove_again) if prove_again else {}
             write_summary(result, journal.folder, reproved)
         except FedcertError as error:
-            if not (journal.resumed or isinstance(error, CannotWrite)):
+            if not (journal.resumed or isinstance(error, CannotWrite | PieceFailed)):
                 journal.discard()
             raise
         journal.complete()

@@ -1,29 +1,27 @@
 """What the server proves and samples in a run, radius by radius; each part is made once."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from operator import methodcaller
 
-from jaxtyping import Float64
-from torch import Tensor
+import torch
 
-from fedcert.app.claims import Deployments, certify, sample, strongest_claim
-from fedcert.app.config import RunConfig
-from fedcert.app.journal import Once
-from fedcert.app.parts import ESTIMATE, CertificateFiles
+from fedcert.app.asked import Asked
+from fedcert.app.claims import chosen_families, strongest_claim
+from fedcert.app.parts import ESTIMATE, CertificateFiles, Timed, TimedRadii
+from fedcert.app.spreading import Spread, Task
 from fedcert.app.stopwatch import timed
 from fedcert.certificate import Certificate, Claim, Estimate
 from fedcert.confidence import ConfidenceBound, bound
-from fedcert.federation.radius import LARGEST_FACTOR, LARGEST_RADIUS, CertifiedRadii, certified_radii
+from fedcert.families.joining import join_certificates
+from fedcert.families.protocol import Family, SplittableFamily
+from fedcert.federation.radius import CertifiedRadii
 from fedcert.model.properties import Properties
-from fedcert.progress import Tracker
 from fedcert.wire.certificate_file import certificate_file
 from fedcert.wire.confidence_file import confidence_file
-
-Ask = Callable[..., Properties]
-"""The properties at a radius, or at one radius for each input."""
 
 
 @dataclass(frozen=True)
@@ -86,33 +84,39 @@ class Proofs:
     """The server's work on one federation.
 
     Attributes:
-        config: the configuration of the run.
-        deployments: the problem that each rule poses, at any radius.
-        ask: the properties at a radius.
+        spread: the configuration, the problems and the inputs, and where work on these is done.
         files: how certificates are written and read.
-        once: makes each part, or reads it back if it was made before.
-        track: shows progress.
     """
 
-    config: RunConfig
-    deployments: Deployments
-    ask: Ask
+    spread: Spread
     files: CertificateFiles
-    once: Once
-    track: Tracker
+
+    @property
+    def asked(self) -> Asked:
+        """The configuration, the problem that each rule poses, and the inputs."""
+        return self.spread.asked
 
     def at(self, epsilon: float) -> Iterator[Proven]:
-        """Every claim of the run at one radius.
+        """Every claim of the run at one radius, family by family.
 
         Args:
             epsilon: the radius.
         """
-        properties = self.ask(epsilon)
-        for claim, prove in certify(self.config, self._asking(properties), self.track):
-            if claim.kind in self.config.claims:
-                file = certificate_file(claim, f"eps-{epsilon!r}")
-                found, seconds = self.once(file, partial(timed, prove), self.files.about(properties))
-                yield Proven(found, properties, epsilon, self.config.margin, file, seconds)
+        properties, margin = self.asked.properties(epsilon), self.asked.config.margin
+        for family in chosen_families(self.asked.config):
+            files = {
+                claim: certificate_file(claim, f"eps-{epsilon!r}") for claim in self.asked.claims(family)
+            }
+            task = Task(
+                "certifying inputs",
+                files,
+                partial(methodcaller, "at", epsilon, family),
+                lambda asked: self.files.about(asked.properties(epsilon)),
+                join_timed,
+                self._undivided(family),
+            )
+            for claim, (found, seconds) in self.spread(task):
+                yield Proven(found, properties, epsilon, margin, files[claim], seconds)
 
     def at_margins(self, epsilon: float) -> Iterator[Proven]:
         """The strongest claim of the deployed rule at each margin that softmax decisions are made from.
@@ -120,15 +124,22 @@ class Proofs:
         Args:
             epsilon: the radius.
         """
-        for margin in self.config.softmax_margins:
-            family, kind = strongest_claim(self.config, self.deployments[self.config.rule])
-            properties = self.ask(epsilon, margin=margin)
-            problem = self.deployments[self.config.rule].asking(properties)
-            claim = Claim(kind, problem.rule.name, family.name)
-            file = certificate_file(claim, f"eps-{epsilon!r}-margin-{margin!r}")
-            prove = partial(family.prove, problem, kind, self.track)
-            found, seconds = self.once(file, partial(timed, prove), self.files.about(properties))
-            yield Proven(found, properties, epsilon, margin, file, seconds)
+        for margin in self.asked.config.softmax_margins:
+            yield self._at_margin(epsilon, margin)
+
+    def _at_margin(self, epsilon: float, margin: float) -> Proven:
+        family, claim = self._strongest()
+        file = certificate_file(claim, f"eps-{epsilon!r}-margin-{margin!r}")
+        task = Task(
+            "certifying inputs",
+            {claim: file},
+            lambda _: methodcaller("at_margin", epsilon, margin),
+            lambda asked: self.files.about(asked.properties(epsilon, margin)),
+            join_timed,
+            self._undivided(family),
+        )
+        ((_, (found, seconds)),) = self.spread(task)
+        return Proven(found, self.asked.properties(epsilon, margin), epsilon, margin, file, seconds)
 
     def radii(self, threshold: float) -> ProvenRadii:
         """The certified radius of each input, by the strongest claim of the deployed rule.
@@ -136,22 +147,17 @@ class Proofs:
         Args:
             threshold: the least probability.
         """
-        family, kind = strongest_claim(self.config, self.deployments[self.config.rule])
-        problem = self.deployments[self.config.rule]
-
-        def prove(radius: Float64[Tensor, "P"]) -> Certificate:
-            return family.prove(problem.asking(self.ask(radius)), kind)
-
-        def search() -> CertifiedRadii:
-            count, device = len(problem.properties), str(problem.properties.d.device)
-            asked = problem.properties.subject
-            weighted = asked is not None and asked.weights is not None
-            largest = LARGEST_FACTOR if weighted else LARGEST_RADIUS
-            return certified_radii(prove, count, threshold, device, self.track, largest)
-
-        claim = Claim(kind, problem.rule.name, family.name)
+        family, claim = self._strongest()
         file = certificate_file(claim, f"radius-{threshold!r}")
-        found, seconds = self.once(file, partial(timed, search), self.files.at_radii(self.ask))
+        task = Task(
+            "searching radii",
+            {claim: file},
+            lambda _: methodcaller("radii", threshold),
+            lambda asked: self.files.at_radii(asked.properties),
+            join_radii,
+            self._undivided(family),
+        )
+        ((_, (found, seconds)),) = self.spread(task)
         return ProvenRadii(found, threshold, file, seconds)
 
     def drawn(self, epsilon: float) -> Drawn:
@@ -160,16 +166,16 @@ class Proofs:
         Args:
             epsilon: the radius.
         """
-        config, messages = self.config, self.files.messages
-        problem = self.deployments[config.rule].asking(self.ask(epsilon))
+        config, messages = self.asked.config, self.files.messages
+        problem = self.asked.deployed.asking(self.asked.properties(epsilon))
         digests = [message.digest for message in messages]
 
         def draw() -> ConfidenceBound:
             beta = allowed_failure(config.confidence)
-            return bound(problem, config.confidence_draws, beta, digests, config.device, self.track)
+            return bound(problem, config.confidence_draws, beta, digests, config.device, self.spread.track)
 
         file = confidence_file(problem.rule.name, epsilon)
-        found, seconds = self.once(file, partial(timed, draw), self.files.of_draws(problem))
+        found, seconds = self.spread.once(file, partial(timed, draw), self.files.of_draws(problem))
         return Drawn(found, epsilon, file, seconds)
 
     def estimates(self, epsilon: float) -> Iterator[Estimate]:
@@ -178,12 +184,53 @@ class Proofs:
         Args:
             epsilon: the radius.
         """
-        for name, rule, draw in sample(self.config, self._asking(self.ask(epsilon)), self.track):
-            if name in self.config.estimates:
-                yield self.once(f"estimates/{name}-{rule}-eps-{epsilon!r}.json", draw, ESTIMATE)
+        names = self.asked.samplable()
+        task = Task(
+            "sampling models",
+            {(name, rule): f"estimates/{name}-{rule}-eps-{epsilon!r}.json" for name, rule in names},
+            partial(methodcaller, "estimates", epsilon),
+            lambda _: ESTIMATE,
+            join_estimates,
+        )
+        for _, estimate in self.spread(task):
+            yield estimate
 
-    def _asking(self, properties: Properties) -> Deployments:
-        return {name: problem.asking(properties) for name, problem in self.deployments.items()}
+    def _strongest(self) -> tuple[Family, Claim]:
+        """The strongest claim of the deployed rule, and its family."""
+        family, kind = strongest_claim(self.asked.config, self.asked.deployed)
+        return family, Claim(kind, self.asked.deployed.rule.name, family.name)
+
+    def _undivided(self, family: Family) -> bool:
+        """Whether a family proves all properties together."""
+        return not (isinstance(family, SplittableFamily) and family.splits(self.asked.deployed))
+
+
+def join_timed(parts: Sequence[Timed]) -> Timed:
+    """A certificate of all inputs, and the seconds that all its pieces took.
+
+    Args:
+        parts: of the pieces, in their order.
+    """
+    return join_certificates([found for found, _ in parts]), sum(seconds for _, seconds in parts)
+
+
+def join_radii(parts: Sequence[TimedRadii]) -> TimedRadii:
+    """The radii of all inputs.
+
+    Args:
+        parts: of the pieces, in their order.
+    """
+    certificate, seconds = join_timed([(found.certificate, seconds) for found, seconds in parts])
+    return CertifiedRadii(torch.cat([found.radius.cpu() for found, _ in parts]), certificate), seconds
+
+
+def join_estimates(parts: Sequence[Estimate]) -> Estimate:
+    """The frequencies of all inputs, from the same models.
+
+    Args:
+        parts: of the pieces, in their order.
+    """
+    return replace(parts[0], successes=torch.cat([part.successes.cpu() for part in parts]))
 
 
 def allowed_failure(confidence: float) -> float:

@@ -8,15 +8,18 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
 
+from fedcert.app.asked import Asked
 from fedcert.app.claims import chosen_families, deployed_by, require_claims
 from fedcert.app.clients import Examples, Federation, choose_examples, form, scaled, train_clients, untrained
 from fedcert.app.config import RunConfig
+from fedcert.app.engines import Engine, Here
 from fedcert.app.given import GivenInputs
 from fedcert.app.inputs import Inputs, count_of
 from fedcert.app.journal import Once, afresh
 from fedcert.app.parts import MESSAGE, CertificateFiles, Posterior
 from fedcert.app.posing import Posed, make_rules, pose
 from fedcert.app.proofs import Drawn, Proofs, Proven, ProvenRadii
+from fedcert.app.spreading import Spread
 from fedcert.app.stopwatch import Stopwatch
 from fedcert.certificate import Estimate
 from fedcert.families.cells import Cells
@@ -79,20 +82,23 @@ class RunResult:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-def run(config: RunConfig, track: Tracker = silent, once: Once = afresh) -> RunResult:
+def run(
+    config: RunConfig, track: Tracker = silent, once: Once = afresh, engine: Engine | None = None
+) -> RunResult:
     """Carry out a run.
 
     Args:
         config: what to run; the same configuration gives the same numbers.
         track: shows progress.
         once: makes each part of the run, or reads it back if a process that was killed had made it.
+        engine: certifies and samples, piece by piece of the inputs; this process where None.
     """
     watch = Stopwatch()
     with watch.stage("data"):
         federation = form(config, choose_examples(config, track))
         require_provable(config, federation)
     posteriors = train_clients(config, federation, track, once)
-    return certify_clients(config, federation, posteriors, watch, track, once)
+    return certify_clients(config, federation, posteriors, watch, track, once, engine)
 
 
 def require_provable(config: RunConfig, federation: Federation) -> None:
@@ -116,6 +122,7 @@ def certify_clients(
     watch: Stopwatch,
     track: Tracker = silent,
     once: Once = afresh,
+    engine: Engine | None = None,
 ) -> RunResult:
     """What a run does once its clients are trained.
 
@@ -126,6 +133,7 @@ def certify_clients(
         watch: measures the time per stage.
         track: shows progress.
         once: makes each part, or reads it back if it was made before.
+        engine: certifies and samples, piece by piece of the inputs; this process where None.
     """
     watch.seconds["training"] = sum(posterior.seconds for posterior in posteriors)
     with watch.stage("properties"):
@@ -136,8 +144,8 @@ def certify_clients(
     with watch.stage("messages"):
         names = federation.examples.names(len(laws))
         messages = send_messages(config, laws, federation.sizes, names, posed, track, once)
-    examples = federation.examples
-    return conclude(config, examples, messages, posed, watch, track, once, federation.histograms)
+    examples, histograms = federation.examples, federation.histograms
+    return conclude(config, examples, messages, posed, watch, track, once, histograms, engine=engine)
 
 
 def send_messages(
@@ -179,6 +187,7 @@ def conclude(
     once: Once = afresh,
     histograms: Int64[Tensor, "clients K"] | None = None,
     refused: Mapping[str, str] | None = None,
+    engine: Engine | None = None,
 ) -> RunResult:
     """What the server does with the messages: it certifies, then samples.
 
@@ -192,16 +201,18 @@ def conclude(
         once: makes each certificate and estimate, or reads it back if it was made before.
         histograms: how many examples of each class each client holds; None if unknown.
         refused: message files that were refused, with the reasons.
+        engine: certifies and samples, piece by piece of the inputs; this process where None.
     """
-    classes = posed.network.outputs
-    ask = partial(posed.inputs.properties_within, margin=config.margin, classes=classes, device=config.device)
-    asked = ask(config.epsilon[0])
-    if asked.subject is None:
+    at_first = posed.inputs.properties_within(
+        config.epsilon[0], config.margin, posed.network.outputs, config.device
+    )
+    if at_first.subject is None:
         raise AssertionError("the properties of a run say what they mean")
-    deployments = deployed_by(messages, posed.rules, posed.network, asked)
+    deployments = deployed_by(messages, posed.rules, posed.network, at_first)
     files = CertificateFiles(posed.network, {rule.name: rule for rule in posed.rules.values()}, messages)
     require_claims(config, deployments[config.rule])
-    proofs = Proofs(config, deployments, ask, files, once, track)
+    asked = Asked(config, deployments, posed.inputs)
+    proofs = Proofs(Spread(asked, engine or Here(), once, track), files)
     with watch.stage("certification"):
         proven = [one for epsilon in config.epsilon for one in proofs.at(epsilon)]
         at_margins = [one for epsilon in config.epsilon for one in proofs.at_margins(epsilon)]
@@ -215,14 +226,14 @@ def conclude(
         models = mean_models(posed.rules[config.rule], [message.law for message in messages])
         mean = models.likeliest.unsqueeze(0)
         attacked = {
-            epsilon: ~ProjectedGradient().survives(posed.network, mean, ask(epsilon))[0]
+            epsilon: ~ProjectedGradient().survives(posed.network, mean, asked.properties(epsilon))[0]
             for epsilon in config.epsilon
         }
     return RunResult(
         config,
         posed.accuracy,
         posed.inputs,
-        asked.subject.to("cpu"),
+        at_first.subject.to("cpu"),
         posed.accuracy_on_inputs,
         posed.accuracy_by_client,
         proven,

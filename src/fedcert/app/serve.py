@@ -9,6 +9,7 @@ from typing import Any
 from fedcert.app.claims import chosen_families
 from fedcert.app.clients import Examples, choose_examples, network_of
 from fedcert.app.config import RunConfig
+from fedcert.app.engines import Engine
 from fedcert.app.given import GivenInputs
 from fedcert.app.inputs import count_of
 from fedcert.app.journal import Once, afresh
@@ -92,12 +93,15 @@ class Server:
             "refused": self.accepted.refused,
         }
 
-    def certify(self, track: Tracker = silent, once: Once = afresh) -> RunResult:
+    def certify(
+        self, track: Tracker = silent, once: Once = afresh, engine: Engine | None = None
+    ) -> RunResult:
         """The certificates and estimates for the accepted messages, by the same code as in a run.
 
         Args:
             track: shows progress.
             once: makes each part, or reads it back if a process that was killed had made it.
+            engine: certifies and samples, piece by piece of the inputs; this process where None.
         """
         config, watch = self.config, Stopwatch()
         received = [message.to(config.device) for message in self.accepted.messages]
@@ -115,7 +119,7 @@ class Server:
                 )
                 posed = pose(config, self.network, laws, sizes, initial, examples)
         refused = self.accepted.refused
-        return conclude(config, examples, received, posed, watch, track, once, refused=refused)
+        return conclude(config, examples, received, posed, watch, track, once, refused=refused, engine=engine)
 
 
 def _require_labels(config: RunConfig, inputs: GivenInputs) -> None:

@@ -4,8 +4,8 @@ from operator import attrgetter
 from rich.console import Console
 from small_grids import tiny
 
+from fedcert.app.engines import Outcome
 from fedcert.app.grid.display import ConsoleDisplay
-from fedcert.app.grid.engines import Outcome
 
 JOBS = [tiny(seed=seed) for seed in range(3)]
 

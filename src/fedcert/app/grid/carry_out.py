@@ -6,17 +6,19 @@ from functools import partial
 from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
-from fedcert.app.grid.engines import Engine, Outcome, Work
+from fedcert.app.engines import Engine, Outcome
 from fedcert.app.grid.folder import GridFolder
 from fedcert.app.grid.job import Job
 from fedcert.app.grid.work import certify, train
+
+JobOutcome = Outcome[Job, None]
 
 
 @runtime_checkable
 class Watcher(Protocol):
     """Is called with the outcome of each job."""
 
-    def __call__(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: JobOutcome) -> None:
         """Show the outcome."""
         ...
 
@@ -40,7 +42,7 @@ class Display(Protocol):
 
 def carry_out_grid(
     jobs: Sequence[Job], folder: GridFolder, engine: Engine, display: Display, keep_certificates: bool = False
-) -> list[Outcome]:
+) -> list[JobOutcome]:
     """Do the remaining jobs of a grid; returns the outcomes of the jobs that failed.
 
     Nothing is done twice: a federation that is trained and a job that has its result are skipped, so that
@@ -68,7 +70,7 @@ def carry_out_grid(
     return failed
 
 
-def _do(work: Work, jobs: Sequence[Job], engine: Engine, watch: Watcher) -> list[Outcome]:
+def _do(work: Callable[[Job], None], jobs: Sequence[Job], engine: Engine, watch: Watcher) -> list[JobOutcome]:
     """The outcomes of the jobs; the longest jobs start first, since one that starts last delays the end."""
     outcomes = []
     for outcome in engine(work, sorted(jobs, key=lambda job: -job.effort)) if jobs else ():

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from fedcert.app.engines import choose_engine
 from fedcert.app.grid.carry_out import carry_out_grid
 from fedcert.app.grid.display import ConsoleDisplay
-from fedcert.app.grid.engines import choose_engine
 from fedcert.app.grid.folder import GridFolder
 from fedcert.app.grid.preset import Grid
 from fedcert.app.grid.selection import chosen
@@ -47,9 +47,10 @@ def run_grid(
         report_command: the command, without the folder, that writes the report when all shards are done.
         notify: is called with each notice for the user.
     """
-    engine = choose_engine(options.engine, options.address, options.jobs)
     overrides = {"events": options.events} if options.events is not None else {}
     jobs = chosen(grid.jobs(overrides, options.seeds), options.only, options.shard, options.data_dir)
+    device = next((job.config.device for job in jobs if job.config.device.startswith("cuda")), "cpu")
+    engine = choose_engine(options.engine, options.address, options.jobs, device)
     folder = GridFolder(out.absolute())
     folder.begin(grid.title, jobs)
     display = ConsoleDisplay(Console(stderr=True))

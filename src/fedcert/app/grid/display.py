@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from fedcert.app.grid.carry_out import Watcher
-from fedcert.app.grid.engines import Outcome
+from fedcert.app.grid.carry_out import JobOutcome, Watcher
 from fedcert.app.grid.job import Job
 from fedcert.app.stopwatch import duration
 
@@ -55,7 +54,7 @@ class ConsoleDisplay:
         with Progress(*columns, console=self.console, transient=True, speed_estimate_period=600) as progress:
             task = progress.add_task(description, total=count.effort, count=f"0/{count.total}", last="")
 
-            def watch(outcome: Outcome) -> None:
+            def watch(outcome: JobOutcome) -> None:
                 count.line(outcome, name(outcome.job))
                 last = name(outcome.job).rpartition("-")[0]
                 progress.update(task, advance=outcome.job.effort, count=count.text, last=last)
@@ -72,7 +71,7 @@ class _Count:
         self.spent = 0.0
         self.start = time.monotonic()
 
-    def line(self, outcome: Outcome, name: str) -> str:
+    def line(self, outcome: JobOutcome, name: str) -> str:
         """Count an outcome; returns a line about it."""
         self.done += 1
         self.failed += outcome.error is not None

@@ -1,11 +1,6 @@
-"""The work of one job, in whichever process or on whichever machine it runs.
-
-Every job computes in one thread, so that its numbers do not depend on how many jobs run at the same time.
-"""
+"""The work of one job, in whichever process or on whichever machine it runs."""
 
 from functools import lru_cache, partial
-
-import torch
 
 from fedcert.app.clients import Examples, Federation, choose_examples, form, train_clients
 from fedcert.app.config import RunConfig
@@ -26,7 +21,6 @@ def train(folder: GridFolder, job: Job) -> None:
         job: the job.
     """
     folder.require()
-    torch.set_num_threads(1)
     train_clients(job.config, _federation(job.config), once=partial(folder.once, job))
 
 
@@ -39,7 +33,6 @@ def certify(folder: GridFolder, keep_certificates: bool, job: Job) -> None:
         job: the job.
     """
     folder.require()
-    torch.set_num_threads(1)
 
     def work(once: Once) -> RunResult:
         watch = Stopwatch()

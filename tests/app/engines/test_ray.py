@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from small_grids import tiny
 
-from fedcert.app.grid.engines import RayCluster
-from fedcert.app.grid.engines import ray as engine_module
+from fedcert.app.engines import RayCluster
+from fedcert.app.engines import ray as engine_module
 from fedcert.app.grid.job import Job
 from fedcert.errors import InvalidConfig
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_grids import tiny
 
-from fedcert.app.grid.engines import Processes
-from fedcert.app.grid.engines.processes import DIED
+from fedcert.app.engines import Processes
+from fedcert.app.engines.processes import DIED
 from fedcert.app.grid.job import Job
 
 JOBS = [tiny(seed=seed) for seed in range(6)]

@@ -1,7 +1,7 @@
 from small_grids import Here, tiny
 
-from fedcert.app.grid.engines import Engine, Processes, RayCluster
-from fedcert.app.grid.engines.protocol import attempt
+from fedcert.app.engines import Engine, Processes, RayCluster
+from fedcert.app.engines.protocol import attempt
 from fedcert.app.grid.job import Job
 from fedcert.errors import DataError
 

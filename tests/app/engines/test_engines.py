@@ -1,7 +1,7 @@
 import joblib
 import pytest
 
-from fedcert.app.grid.engines import Processes, RayCluster, choose_engine
+from fedcert.app.engines import Processes, RayCluster, choose_engine
 from fedcert.errors import InvalidConfig
 
 
