@@ -2,11 +2,12 @@
 
     FEDCERT_DATA=... python benchmarks/convolutions.py --inputs 200 --out runs/convolutions
     FEDCERT_DATA=... python benchmarks/convolutions.py --dataset mnist --posterior last-layer-full --inputs 50
+    python -m fedcert_check runs/convolutions/mnist-last-layer-full
 
-Three clients, two convolutions and a layer of 32 (27,650 parameters), FedAvg. Each data set with each
-posterior is a run in a folder of its own, as `fedcert run` writes it: what is finished is read again, what
-was killed resumes, and `fedcert check` proves it. The share *of correct* is over those of the inputs that the
-mean model classifies correctly at their centre.
+Three clients, two convolutions and a hidden layer, FedAvg; last layers have a prior precision of 30 and the
+likelihood of all examples. Each data set with each posterior is a run in a folder of its own, written as by
+`fedcert run`: what is finished is read again, what was killed resumes, and `fedcert check` proves it. Shares
+*of correct* are over those inputs that the mean model classifies correctly at their centre.
 """
 
 import argparse
@@ -74,7 +75,7 @@ def lines(name: str, config: RunConfig, folder: Path) -> list[str]:
             f"{epsilon:.4g}",
             percent(summary["inputs"]["accuracy"] or 0.0),
             bounds(row["lower"], row["upper"]),
-            bounds(*(sum(ends) / len(ends) for ends in among)),
+            bounds(*(sum(ends) / len(ends) for ends in among)) if right.any() else "–",
             percent(survival),
             bounds(drawn[0]["lower"], drawn[0]["upper"]) if drawn else "–",
             f"{row['seconds'] / row['properties']:.2f}",
@@ -87,21 +88,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--dataset", nargs="+", default=["mnist", "fashion-mnist"])
     parser.add_argument("--posterior", nargs="+", choices=POSTERIORS, default=list(POSTERIORS))
-    parser.add_argument("--network", default="cnn:8,16/32")
+    parser.add_argument("--network", default="cnn:16,8/64")
+    parser.add_argument("--concentration", type=float, default=100.0, help="of the labels of each client")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.0, 0.001, 1 / 255])
     parser.add_argument("--inputs", type=int, default=200)
     parser.add_argument("--train-examples", type=int, default=60_000)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--learning-rate", type=float, default=2e-3)
-    parser.add_argument("--draws", type=int, default=0, help="of a confidence bound")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--draws", type=int, default=100, help="of a confidence bound; 0 for none")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=Path("runs/convolutions"))
     options = parser.parse_args()
     asked = {"network": options.network, "properties": options.inputs, "epsilon": options.epsilon}
     asked |= {"train_examples": options.train_examples, "device": options.device}
-    asked |= {"confidence_draws": options.draws}
+    asked |= {"confidence_draws": options.draws, "concentration": options.concentration}
     trained = {"epochs": options.epochs, "learning_rate": options.learning_rate}
-    asked |= {"training": trained, "laplace": trained}
+    asked |= {"training": trained, "laplace": {**trained, "kl_coefficient": None}}
     print(f"{options.network}, the first {options.inputs} test inputs as they come; shares in %")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for dataset in options.dataset:

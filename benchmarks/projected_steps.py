@@ -24,7 +24,7 @@ from fedcert.families.projected.layers import random_layers
 from fedcert.families.projected.references import Conditional, Static
 from fedcert.families.projected.split import STARTS, Coordinate, coordinates, least_violation, uniform_split
 from fedcert.laws.affine import MovedInputs
-from fedcert.laws.diagonal_affine import IndependentNoise
+from fedcert.laws.independent_noise import IndependentNoise
 from fedcert.randomness import stream
 from fedcert.verify.attack import ProjectedGradient
 
