@@ -58,7 +58,7 @@ GARBAGE = {
     ),
     "escape codes": (
         RecordDict({"arrays": ArrayRecord({KEY: Array("\x1b[31m", (2,), "x" * 500, b"ab")})}),
-        f"{KEY}: 2 bytes declared as x{{80}}$",
+        f"{KEY}: 2 bytes declared as x{{80}}\n",
     ),
 }
 

@@ -66,7 +66,9 @@ PAGE = (EXAMPLES.parents[1] / "docs" / "posteriors.md").read_text(encoding="utf-
 
 @pytest.mark.parametrize("name", NEEDS)
 def test_the_page_shows_lines_of_the_script(name: str) -> None:
-    (shown,) = re.findall(rf"{name}_example\.py\)[^\n]*\n\n```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    (shown,) = re.findall(
+        rf"{name}_example\.py\)[^\n]*\n\n<!--[^\n]*-->\n```python\n(.*?)```", PAGE, flags=re.DOTALL
+    )
     lines = script(name).read_text(encoding="utf-8").splitlines()
     places = [lines.index(line) for line in shown.splitlines()]
     assert places == sorted(places)
