@@ -103,6 +103,7 @@ KINDS: dict[str, tuple[Batch, float]] = {
     "checked, last layers": (dependent.checked_last_layers, 1),
     "carried noise, pieces": (carried.pieces, 2),
     "carried noise, one normal": (carried.one_normal, 1),
+    "constraints violated together": (carried.together, 1),
     "fixed parameters, half-spaces": (certificates.fixed, 0.5),
     "fixed parameters, projected": (checked.fixed, 2),
     "fixed parameters, cells and boxes": (checked.fixed_families, 1),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from dependent_problems import law as structured
-from flint import arb
+from flint import acb, arb
 from problems import normal, uniform
 from torch import Tensor
 
@@ -16,7 +16,7 @@ from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.rules import LinearRule
-from fuzz.balls import EXACT, above, accurate, balls, dot, precision, tail
+from fuzz.balls import EXACT, above, accurate, balls, below, dot, precision, tail
 from fuzz.dependent import _law, _seen
 from fuzz.hostile import between, choice
 from fuzz.verdicts import Verdict
@@ -38,6 +38,7 @@ def pieces(generator: torch.Generator) -> Iterator[Verdict]:
     noise = law.layers(network)[0].noise(rows)
     assert isinstance(noise, CarriedNoise)
     along, (covariances, errors) = noise.along(directions)[0, 0], noise.covariances(h)
+    at, at_least = noise.at(h).item(), noise.at_least(h).item()
     with precision(EXACT):
         B = balls(rows[0, 0])
 
@@ -50,6 +51,9 @@ def pieces(generator: torch.Generator) -> Iterator[Verdict]:
             own = seen(directions[0, :, place], biases=False)
             yield Verdict(above(found, dot(own, own).sqrt()), True, f"deviation {found} along {place}")
         whole = seen(h[0], biases=True)
+        deviation = dot(whole, whole).sqrt()
+        for found, sound in ((at, above(at, deviation)), (at_least, below(at_least, deviation))):
+            yield Verdict(sound, True, f"deviation {found}, not {deviation}")
         pairs = zip(covariances[0, 0].tolist(), errors[0, 0].tolist(), strict=True)
         for own, (found, error) in zip(torch.eye(k, dtype=torch.float64), pairs, strict=True):
             single = seen(own, biases=False)
@@ -87,6 +91,61 @@ def one_normal(generator: torch.Generator) -> Iterator[Verdict]:
     low, high = found.lower.item(), found.upper.item() if found.upper is not None else 1.0
     truth = accurate(lambda: _safe_at(network, law, points, C[0], d[0]))
     yield Verdict(not truth < arb(low), low > 0 or high < 1, f"{low}, but {truth} at {len(points)} inputs")
+
+
+def together(generator: torch.Generator) -> Iterator[Verdict]:
+    """Half-spaces of one output layer at a point: all hold with a probability that one integral gives.
+
+    The constraints are g_r + c_r T + ρ_r Z_r ≥ 0 with independent normals; c may have any signs.
+    """
+    count = choice(generator, 2, 2, 3, 5)
+    unit = 10 ** choice(generator, 0.0, between(generator, -60, 60))
+    shared = normal(generator, count) if choice(generator, True, False) else uniform(generator, count)
+    own = uniform(generator, count) * choice(generator, 0.0, 1e-9, 1.0)
+    factor = unit * torch.cat([torch.zeros(count, count + 1).double(), _columns(shared, own)])
+    g = unit * (normal(generator, count) + choice(generator, 0.0, 1.0, 2.0))
+    loc = torch.cat([torch.zeros(count).double(), g])
+    C, d = torch.eye(count).double()[None], torch.zeros(1, count).double()
+    properties = Properties(Box.point(torch.zeros(1, 1).double()), C, d)
+    problem = Problem(mlp(1, count), properties, (DenseGaussian(loc, factor),), LinearRule.fedavg([1]))
+    found = ProjectedFamily().prove(problem, "direct")
+    low = found.lower.item()
+    with precision(128):
+        truth = _all_hold(balls(loc[count:]), balls(factor[count:]))
+    yield Verdict(not truth < arb(low), low > 0, f"{low}, but {truth}")
+
+
+def _columns(shared: Tensor, own: Tensor) -> Tensor:
+    return torch.cat([shared.unsqueeze(-1), torch.diag(own)], dim=1)
+
+
+def _all_hold(g: Sequence[arb], factor: Sequence[Sequence[arb]]) -> arb:
+    """∫ φ(t) Π_r Φ((g_r + c_r t) / ρ_r) dt; signs alone where ρ is 0."""
+    least, most, smooth = arb("-inf"), arb("inf"), []
+    for place, (mean, row) in enumerate(zip(g, factor, strict=True)):
+        c, rho = row[0], row[1 + place]
+        if rho != 0:
+            smooth.append((mean, c, rho))
+        elif c == 0 and mean < 0:
+            return arb(0)
+        elif c > 0:
+            least = _larger(least, -mean / c)
+        elif c < 0:
+            most = _smaller(most, -mean / c)
+    if least > most:
+        return arb(0)
+    start, end = _larger(arb(-9), least), _smaller(arb(9), most)
+    if start > end:
+        return arb(0, "1e-18")
+
+    def density(t: acb, _: bool) -> acb:
+        value = (-t * t / 2).exp() / (2 * arb.pi()).sqrt()
+        for mean, c, rho in smooth:
+            value = value * (-(mean + c * t) / rho / arb(2).sqrt()).erfc() / 2
+        return value
+
+    inside = acb.integral(density, acb(start), acb(end), rel_tol=arb("1e-15"), abs_tol=arb("1e-15")).real
+    return inside + arb(0, "1e-18")  # beyond nine deviations
 
 
 def _safe_at(network: Network, law: DenseGaussian, points: Tensor, C: Tensor, d: Tensor) -> arb:

@@ -1,13 +1,13 @@
-"""Deviations of Kronecker-factored noise are bounded from above, against exact arithmetic."""
+"""Deviations of Kronecker-factored noise are bounded, against exact arithmetic."""
 
 import torch
 from flint import arb
-from fuzz.balls import EXACT, above, balls, dot, precision
+from fuzz.balls import EXACT, above, balls, below, dot, precision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import normal, uniform
 
-from fedcert.laws.kronecker import KroneckerPart, sizes_of_products
+from fedcert.laws.kronecker import KroneckerPart, least_products, sizes_of_products
 from fedcert.randomness import stream
 
 M, K = 2, 3
@@ -38,6 +38,7 @@ def test_no_projection_has_a_larger_deviation(seed: int, unit: float, size: floa
             return sum(((seen[a] * D[a][b] * own[b]) ** 2 for a in range(M) for b in range(K)), arb(0))
 
         assert above(noise.at(h).item(), variance(x).sqrt())
+        assert below(noise.at_least(h).item(), variance(x).sqrt())
         for k in range(K):
             unit_input = [arb(int(k == j)) for j in range(K)]
             assert above(noise.weight[0, 0, k].item(), variance(unit_input).sqrt())
@@ -70,3 +71,10 @@ def test_sizes_of_products_hold_where_products_cancel() -> None:
     rows = torch.tensor([[1.0, -1.0]]).double()
     matrix = torch.tensor([[1.0], [1.0 - 2.0**-53]]).double()
     assert sizes_of_products(rows, matrix).item() >= 2.0**-53
+    assert least_products(rows, matrix).item() == 0
+
+
+def test_the_smallest_scales_of_a_computed_law_bound_from_below() -> None:
+    part = KroneckerPart(torch.eye(1).double(), torch.eye(1).double(), torch.ones(1, 1).double(), 0.25)
+    one = torch.ones(1, 1, 1).double()
+    assert 0.74 < part.noise(one).at_least(one[0]).item() <= 0.75

@@ -110,8 +110,13 @@ class IndependentRowNoise(RowNoise, Protocol):
 class CarriedNoise(RowNoise, Protocol):
     """Noise whose law is known along every direction: N·t for N = B W̃ and fixed t.
 
-    All three methods speak of one law, whose variances are nowhere smaller than those of the noise.
+    `along`, `covariances` and `steepest` speak of one law, whose variances are nowhere smaller than those of
+    the noise; `at_least` speaks of the noise itself.
     """
+
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Lower bounds of the deviations at fixed inputs h."""
+        ...
 
     def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
         """Bounds of the deviations of N·t, for each column t."""

@@ -130,7 +130,8 @@ class Blocks:
         if own.lengths != tuple(weights.shape):
             raise InvalidLaw(f"a Kronecker block of {own.lengths}, a layer of {tuple(weights.shape)} weights")
         scale = up(up(own.scale * (1 + 2 * self.error))) if self.error else own.scale
-        return KroneckerPart(own.left, own.right, torch.where(own.scale == 0, 0.0, scale))
+        shrinkage = 4 * self.error + 2.0**-48 if self.error else 0.0
+        return KroneckerPart(own.left, own.right, torch.where(own.scale == 0, 0.0, scale), shrinkage)
 
 
 def _layers_of(own: Block, places: Sequence[Place]) -> int:

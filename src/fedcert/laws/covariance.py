@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from fedcert.numerics.rounding import above, gamma, up
+from fedcert.numerics.rounding import above, down, gamma, up
 
 ELEMENTS = 2**24  # maximum number of elements in the largest tensor of a projection, which bounds the memory
 HIDDEN = 2.0**-498
@@ -73,6 +73,14 @@ class Covariance:
         flat = coefficients.reshape(-1, coefficients.shape[-1])
         value = ((flat @ self.matrix) * flat).sum(-1).reshape(coefficients.shape[:-1])
         return self.root(value, coefficients.abs() @ self.deviation)
+
+    def least_projection(self, coefficients: Float64[Tensor, "*batch n"]) -> Float64[Tensor, "*batch"]:
+        """Lower bounds of √(c·Σ* c); the charge of the upper ones bounds the distance on both sides."""
+        flat = coefficients.reshape(-1, coefficients.shape[-1])
+        value = ((flat @ self.matrix) * flat).sum(-1).reshape(coefficients.shape[:-1])
+        size = coefficients.abs() @ self.deviation + HIDDEN
+        variance = down(value - above(self.charge * size * size, 4)).clamp(min=0.0)
+        return down(variance.sqrt()).clamp(min=0.0)
 
     def root(
         self, value: Float64[Tensor, "*batch"], size: Float64[Tensor, "*batch"]

@@ -13,7 +13,7 @@ from fedcert.laws.covariance import Covariance
 from fedcert.laws.independent_noise import MEAN_OF_A_NORMAL
 from fedcert.laws.noise_parts import NoisePart, PartNoise, coefficients
 from fedcert.numerics.folded import ROUNDINGS, folded_mean
-from fedcert.numerics.rounding import above, rounding_error, up
+from fedcert.numerics.rounding import above, below, down, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -187,6 +187,12 @@ class DependentNoise:
     def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """The deviation at fixed inputs h."""
         return root_of_squares([part.at(h) for part in self.parts], self.rows[..., 0])
+
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The same, from below: √Σ_t x_t² of the parts."""
+        nothing = torch.zeros_like(self.rows[..., 0])
+        squares = sum((own * own for own in (part.at_least(h) for part in self.parts)), nothing)
+        return down(below(squares, len(self.parts) + 2).sqrt()).clamp(min=0.0)
 
     def within(self, lower: Float64[Tensor, "P k"], upper: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """The deviation at the middle c, and that of N·(h − c) for |h_k − c_k| ≤ ρ_k.

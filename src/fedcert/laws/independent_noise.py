@@ -32,6 +32,10 @@ class IndependentNoise:
         square = (at * at).sum(-1) + self.bias * self.bias
         return up(above(square, self.weight.shape[-1] + 4).sqrt())
 
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """0: the deviations are bounded from above alone."""
+        return torch.zeros_like(self.bias)
+
     def at_rectified(
         self, mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"], u: Float64[Tensor, "P"]
     ) -> Float64[Tensor, "P R"]:

@@ -15,7 +15,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.laws.independent_noise import norm_up
-from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, rounding_error, up
+from fedcert.numerics.rounding import SMALLEST_NORMAL, above, below, down, gamma, rounding_error, up
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,13 @@ class KroneckerPart:
         left: U.
         right: V.
         scale: D ≥ 0, upper bounds.
+        shrinkage: η with D* ≥ (1 − η) D for the exact D*.
     """
 
     left: Float64[Tensor, "m a"]
     right: Float64[Tensor, "k b"]
     scale: Float64[Tensor, "a b"]
+    shrinkage: float = 0.0
 
     @property
     def fixed_weights(self) -> bool:
@@ -68,7 +70,7 @@ class KroneckerPart:
         """What rows B see of it: g."""
         projected = sizes_of_products(rows, self.left)
         g = above(up(projected * projected) @ self.square, self.left.shape[-1] + 4)
-        return KroneckerNoise(self, g)
+        return KroneckerNoise(self, g, rows)
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,12 @@ class KroneckerNoise:
     Attributes:
         part: the noise.
         g: upper bounds of g.
+        rows: B.
     """
 
     part: KroneckerPart
     g: Float64[Tensor, "P R b"]
+    rows: Float64[Tensor, "P R m"]
 
     @cached_property
     def weight(self) -> Float64[Tensor, "P R k"]:
@@ -99,6 +103,15 @@ class KroneckerNoise:
         projected = sizes_of_products(h, self.part.right)
         value = (self.g * up(projected * projected).unsqueeze(-2)).sum(-1)
         return up(above(value, self.g.shape[-1] + 4).sqrt())
+
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The same from below: every factor of every product is, and none is negative."""
+        left, right = least_products(self.rows, self.part.left), least_products(h, self.part.right)
+        scale = down(self.part.scale * (1 - self.part.shrinkage)).clamp(min=0.0)
+        squares = [down(own * own).clamp(min=0.0) for own in (left, scale, right)]
+        g = below(squares[0] @ squares[1], left.shape[-1] + 4)
+        value = below((g * squares[2].unsqueeze(-2)).sum(-1), g.shape[-1] + 4)
+        return down(value.sqrt()).clamp(min=0.0)
 
     def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
         """√Σ_b g_b (Vᵀt)_b², for each column t."""
@@ -143,6 +156,26 @@ def sizes_of_products(
         rows: B.
         matrix: U.
     """
-    roundings = len(matrix) + 2
+    value, error = _product_and_error(rows, matrix)
+    return above(value + error, 4) + (len(matrix) + 2) * SMALLEST_NORMAL
+
+
+def least_products(
+    rows: Float64[Tensor, "*batch m"], matrix: Float64[Tensor, "m a"]
+) -> Float64[Tensor, "*batch a"]:
+    """Lower bounds of |B U| for rows B.
+
+    Args:
+        rows: B.
+        matrix: U.
+    """
+    value, error = _product_and_error(rows, matrix)
+    return down(value - above(error + (len(matrix) + 2) * SMALLEST_NORMAL, 4)).clamp(min=0.0)
+
+
+def _product_and_error(
+    rows: Float64[Tensor, "*batch m"], matrix: Float64[Tensor, "m a"]
+) -> tuple[Float64[Tensor, "*batch a"], Float64[Tensor, "*batch a"]]:
+    """|B U| as floating point finds it, and what its roundings lose, but for underflow."""
     size = rows.abs() @ matrix.abs()
-    return above((rows @ matrix).abs() + gamma(4 * roundings) * size, 4) + roundings * SMALLEST_NORMAL
+    return (rows @ matrix).abs(), gamma(4 * (len(matrix) + 2)) * size

@@ -31,6 +31,10 @@ class PartNoise(Protocol):
         """Bounds of the deviations at fixed inputs h."""
         ...
 
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """Lower bounds of the deviations at fixed inputs h."""
+        ...
+
     def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
         """Bounds of the deviations of B W̃ t, for each column t."""
         ...
@@ -141,6 +145,10 @@ class DenseNoise:
         """The deviation of the projection with coefficients B_j h_k and B_j."""
         return self.part.covariance.of_projection(coefficients(self.rows, h))
 
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The same, from below."""
+        return self.part.covariance.least_projection(coefficients(self.rows, h))
+
     def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
         """√(t·G t), for each column t."""
         found = []
@@ -215,7 +223,8 @@ class BiasPart:
 
     def noise(self, rows: Float64[Tensor, "P R m"]) -> "BiasNoise":
         """What rows B see of it."""
-        return BiasNoise(self.covariance.of_projection(rows), self.shape[1])
+        least = self.covariance.least_projection(rows)
+        return BiasNoise(self.covariance.of_projection(rows), least, self.shape[1])
 
 
 @dataclass(frozen=True)
@@ -223,11 +232,13 @@ class BiasNoise:
     """B·b̃.
 
     Attributes:
-        bias: bounds of its deviations.
+        bias: upper bounds of its deviations.
+        least: lower bounds of them.
         inputs: k.
     """
 
     bias: Float64[Tensor, "P R"]
+    least: Float64[Tensor, "P R"]
     inputs: int
 
     @property
@@ -238,6 +249,10 @@ class BiasNoise:
     def at(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
         """The same at all inputs."""
         return self.bias
+
+    def at_least(self, h: Float64[Tensor, "P k"]) -> Float64[Tensor, "P R"]:
+        """The same at all inputs."""
+        return self.least
 
     def along(self, directions: Float64[Tensor, "P k J"]) -> Float64[Tensor, "P R J"]:
         """0."""

@@ -80,6 +80,16 @@ def above(x: Float[Tensor, "*shape"], roundings: int) -> Float[Tensor, "*shape"]
     return up(x + rounding_error(roundings, x))
 
 
+def below(x: Float[Tensor, "*shape"], roundings: int) -> Float[Tensor, "*shape"]:
+    """A lower bound, never negative, of a sum of products of non-negative numbers that was computed as x.
+
+    Args:
+        x: the computed sum.
+        roundings: the number of roundings on the way of any one term.
+    """
+    return down(x - rounding_error(roundings, x)).clamp(min=0.0)
+
+
 def sum_down(terms: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch"]:
     """A lower bound of Σ terms over the last axis."""
     error = rounding_error(terms.shape[-1] + 1, terms.abs().sum(-1))

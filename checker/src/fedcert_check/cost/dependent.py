@@ -33,6 +33,7 @@ from fedcert_check.laws import Law
 from fedcert_check.layers import Linear
 from fedcert_check.parallel import pieces
 from fedcert_check.projected.affine_part import affine_layers, first_random, start_of
+from fedcert_check.projected.overlap import CELLS_PER_UNIT, REACH
 from fedcert_check.projected.tails import MAX_CELLS, MAX_COUNTED_CLIENTS
 from fedcert_check.stated import StatedGaussian
 
@@ -92,6 +93,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
             seconds += rows * twice * layer_work(document, before).row
         memory += BALL_BYTES * rows * 8 * max(layer.inputs, layer.outputs)
     seconds, memory = seconds + carried_seconds(document), memory + carried_bytes(document)
+    seconds += shared_seconds(document)
     whole = joined_work(document)
     seconds += twice * whole.row * sum(rows_at(document, depth) for depth in range(last + 1))
     seconds += feature_seconds(network.layers[: first_random(network)])
@@ -225,6 +227,19 @@ def carried_bytes(document: Document) -> float:
         return 0.0
     widest = max(layer.inputs for layer in before)
     return 8.0 * BALL_BYTES * head.inputs * widest
+
+
+def shared_seconds(document: Document) -> float:
+    """Rows for pairs of constraints at the centre, and cells of the normal that constraints share."""
+    if not any(name.endswith("shared") for name in document.witness):
+        return 0.0
+    *before, _ = layers = affine_layers(document.network)
+    constraints = document.properties.d.shape[1]
+    pairs = constraints * (constraints + 1) // 2
+    forward = sum(layer_work(document, depth).row for depth in range(len(before)))
+    cell = constraints * (TAIL_SECONDS + 8 * ELEMENT_SECONDS)
+    cells = 2 * REACH * CELLS_PER_UNIT + 1
+    return forward + pairs * layer_work(document, len(layers) - 1).row + cells * cell
 
 
 def counting_seconds(document: Document, clients: int, cells: int) -> float:

@@ -19,6 +19,7 @@ from fedcert_check.projected.exact import Choices, Region, violation
 from fedcert_check.projected.laws import deployed, own, shares
 from fedcert_check.projected.layers import Unproven
 from fedcert_check.projected.mixtures import Side, above, below, bounded, has_nodes, read_entries
+from fedcert_check.projected.overlap import counted_twice
 from fedcert_check.projected.pieces import first_rows, pieces
 from fedcert_check.projected.ranges import ChainChoices
 from fedcert_check.projected.stack import Stack
@@ -229,9 +230,12 @@ def _chained(
     choices: ChainChoices,
     projections: Projections,
 ) -> Violated:
-    """The tails and the events with every ReLU a line."""
-    shares = [own.layers for own in clients]
-    return chained_violation(stack.layers, shares, stack.region(asked), choices, projections, stack.rectified)
+    """The tails and the events with every ReLU a line, less what the tails count twice."""
+    shares, asked = [own.layers for own in clients], stack.region(asked)
+    tails, events = chained_violation(stack.layers, shares, asked, choices, projections, stack.rectified)
+    if choices.shared is None:
+        return tails, events
+    return tails, events - counted_twice(stack.layers, asked, stack.rectified, choices.shared)
 
 
 def _exactly(stack: Stack, asked: Region, choices: Choices) -> Violated:

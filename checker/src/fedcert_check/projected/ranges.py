@@ -27,6 +27,8 @@ class ChainChoices:
         reference: the fixed activations.
         carried: of a last layer behind fixed ones, whether the noise of a constraint is taken at the inputs;
             None for the other methods.
+        shared: of the same, what each constraint shares with the others, negative for those left out; None
+            where nothing is said to be counted twice.
     """
 
     static: bool
@@ -38,6 +40,7 @@ class ChainChoices:
     step: Array
     reference: Sequence[Array]
     carried: Array | None = None
+    shared: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ class Witness:
             self._floats("step", row, self.document.properties.d.shape[1]),
             [self._floats(f"reference.{place}", row, self.widths[place]) for place in hidden],
             self._carried(row) if method == CARRIED else None,
+            self._shared(row) if method == CARRIED else None,
         )
 
     def _carried(self, row: int) -> Array:
@@ -160,3 +161,9 @@ class Witness:
         found = self._row("carried", np.uint8, row, self.document.properties.d.shape[1])
         require(bool((found <= 1).all()), "carried is not 0 or 1")
         return found
+
+    def _shared(self, row: int) -> Array | None:
+        """What constraints share; None where a file has no such table."""
+        if f"{self.prefix}shared" not in self.document.witness:
+            return None
+        return self._floats("shared", row, self.document.properties.d.shape[1])

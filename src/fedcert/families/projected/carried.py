@@ -125,7 +125,11 @@ class Head:
     @cached_property
     def noise(self) -> CarriedNoise:
         """N and N_b of the constraints."""
-        found = self.view.layers[-1].noise(self.properties.C)
+        return self.noise_of(self.properties.C)
+
+    def noise_of(self, rows: Float64[Tensor, "P R m"]) -> CarriedNoise:
+        """N and N_b of rows of the last layer."""
+        found = self.view.layers[-1].noise(rows)
         if not isinstance(found, CarriedNoise):
             raise TypeError(f"{type(found).__name__} says nothing of single directions")
         return found

@@ -26,6 +26,7 @@ from fedcert.families.projected.bound import Violation, decided, zero_or_one
 from fedcert.families.projected.carried import Head
 from fedcert.families.projected.fields import Fields
 from fedcert.families.projected.joined import joined
+from fedcert.families.projected.overlap import ALONE, Margins, overlap, shares, worth_sharing
 from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
@@ -36,12 +37,14 @@ from fedcert.families.projected.spread import (
     movement,
     movement_events,
     random_weights,
+    rounded_centre,
 )
 from fedcert.families.projected.tails import Limit, Projections, total
 from fedcert.families.projected.view import View
 from fedcert.laws.affine import FAR_NORMALS, CarriedNoise, RandomAffine, independent
 from fedcert.laws.conv_affine import ConvAffine
 from fedcert.model.properties import Properties
+from fedcert.numerics.box import Box
 from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.rounding import down, up
 
@@ -136,13 +139,41 @@ def carried_analysis(federation: Federation, properties: Properties) -> tuple[Vi
         federation: for which `carries` holds.
         properties: P properties.
     """
+    chain = _fixed_layers(federation, properties)
+    tails, carried = Head(chain.view, properties).tails()
+    tails = decided(properties.C, properties.d, zero_or_one(tails, federation.deployed))
+    return Violation(tails, chain.price.upper), Chained(chain.view.known, torch.zeros_like(tails), carried)
+
+
+def counted_twice(
+    federation: Federation, properties: Properties, tails: Float64[Tensor, "P R"]
+) -> tuple[Float64[Tensor, "P"], Float64[Tensor, "P R"]]:
+    """What the sum of the constraints' tails counts more than once (`overlap.py`), and the shares behind it.
+
+    Args:
+        federation: for which `carries` holds.
+        properties: P properties.
+        tails: bounds of the constraints' tails.
+    """
+    twice, chosen = torch.zeros_like(tails[:, 0]), torch.full_like(tails, ALONE)
+    worth = worth_sharing(tails).nonzero().flatten()
+    if len(worth):
+        lower, upper = properties.regions.lower[worth], properties.regions.upper[worth]
+        centre, _ = rounded_centre(lower, upper)
+        there = Properties(Box(centre, centre), properties.C[worth], properties.d[worth])
+        margins = Margins.at(Head(_fixed_layers(federation, there).view, there))
+        chosen[worth] = shares(margins)
+        twice[worth] = overlap(margins, chosen[worth])
+    return twice, chosen
+
+
+def _fixed_layers(federation: Federation, properties: Properties) -> "_Chain":
+    """The pass through all layers but the last, which are fixed and cost nothing."""
     ones = torch.ones_like(properties.d[:, 0])
     chain = _Chain(federation, properties, ones / 2, Static(), Limit())
     for depth in range(len(federation.deployed) - 1):
         chain.add_layer(depth, ones)
-    tails, carried = Head(chain.view, properties).tails()
-    tails = decided(properties.C, properties.d, zero_or_one(tails, federation.deployed))
-    return Violation(tails, chain.price.upper), Chained(chain.view.known, torch.zeros_like(tails), carried)
+    return chain
 
 
 class _Chain:

@@ -12,7 +12,14 @@ from torch import Tensor
 
 from fedcert.families.projected.bound import Prepared, Split, Violation, analysis
 from fedcert.families.projected.centre import Known
-from fedcert.families.projected.chain import Chained, Federation, carried_analysis, carries, chained_analysis
+from fedcert.families.projected.chain import (
+    Chained,
+    Federation,
+    carried_analysis,
+    carries,
+    chained_analysis,
+    counted_twice,
+)
 from fedcert.families.projected.constraint_tails import TailChoices
 from fedcert.families.projected.joined import joined
 from fedcert.families.projected.references import Conditional, Reference, Static
@@ -21,6 +28,7 @@ from fedcert.families.projected.spread import Spread, all_fixed
 from fedcert.families.projected.tails import Projections
 from fedcert.laws.affine import IndependentAffine, RandomAffine
 from fedcert.model.properties import Properties
+from fedcert.numerics.enclosure import Enclosure
 from fedcert.numerics.parts import on_parts
 
 Choices = Mapping[str, Tensor]
@@ -110,7 +118,13 @@ def least_chained_violation(
         projections: how sums of the clients' projections are bounded; None for their law.
     """
     found = list(chained_trials(federation, properties, projections))
-    return best_of([bound.probability for bound, _ in found], [chosen for _, chosen in found])
+    least, chosen = best_of([bound.probability for bound, _ in found], [chosen for _, chosen in found])
+    if "carried" not in chosen:
+        return least, chosen
+    ((bound, _),) = found
+    twice, shared = counted_twice(federation, properties, bound.tails)
+    together = (Enclosure.exactly(bound.total) - twice).upper.clamp(0.0, 1.0)
+    return torch.minimum(least, together), {**chosen, "shared": shared}
 
 
 def chained_trials(
