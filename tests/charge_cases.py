@@ -36,6 +36,7 @@ from fedcert.laws import DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.laws.kronecker import KroneckerPart
 from fedcert.model.layers import AvgPool2d, Conv2d, Linear, Lines, MaxPool2d, ResidualSum, Sigmoid, Tanh
 from fedcert.model.network import Network, mlp
 from fedcert.model.properties import Properties, linf_robustness
@@ -415,6 +416,24 @@ def cancelling_noise() -> bool:
     found = [law.covariance.of_projection(vector(1.0, -1.0, 0.0, 0.0)).item() for law in laws]
     with precision(EXACT):
         return all(above(f, exact) for f, exact in zip(found, norms_of_differences(laws), strict=True))
+
+
+def cancelling_noise_from_below() -> bool:
+    laws = nearly_equal()
+    found = [law.covariance.least_projection(vector(1.0, -1.0, 0.0, 0.0)).item() for law in laws]
+    with precision(EXACT):
+        return all(below(f, exact) for f, exact in zip(found, norms_of_differences(laws), strict=True))
+
+
+def cancelling_factors_from_below() -> bool:
+    """The noise of a Kronecker factor whose entries nearly add up to 0."""
+    one = random(20, 20)
+    columns = torch.cat([one, -one * (1 + 2.0**-40 * random(40, 20)[20:])], dim=1)
+    parts = [KroneckerPart(own.unsqueeze(-1), full(1.0, 1, 1), full(1.0, 1, 1)) for own in columns]
+    found = [own.noise(full(1.0, 1, 1, 40)).at_least(full(1.0, 1, 1)).item() for own in parts]
+    with precision(EXACT):
+        exact = [abs(sum(balls(own), arb(0))) for own in columns]
+        return all(below(f, e) for f, e in zip(found, exact, strict=True))
 
 
 def cancelling_gram() -> bool:

@@ -13,6 +13,8 @@ made to fail, since another charge covers it:
   the rows below take away all that their terms were charged for;
 - the roundings of `folded_mean`: its bound is above the mean by more, except at 0, where a constant that is
   rounded up covers them;
+- rows whose difference is rounded, which `overlap.Margins` leaves out: what their products are charged for
+  covers one more rounding of their coefficients;
 - what a library may err, where the one at hand errs less than it is charged for: `exp_up` and `log_up` are
   right by `up` alone, and for the Faddeeva function the row below is about φ with no charge at all.
 """
@@ -28,7 +30,7 @@ from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
 from fedcert.families.projected import carried, centre, excess, inversion, relaxation, spread, tails, view
-from fedcert.laws import conv_affine, covariance, independent_noise
+from fedcert.laws import conv_affine, covariance, independent_noise, kronecker
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, s_shaped
 from fedcert.numerics import backward, enclosure, envelope, interval
@@ -248,6 +250,16 @@ CHARGES = [
         "laws.covariance.weighed_sizes: ε e e",
         changed(covariance, "gamma", nothing_lost),
         cases.cancelling_gram,
+    ),
+    Charge(
+        "laws.Covariance.least_projection: ε (|c|·d)²",
+        changed(covariance, "gamma", nothing_lost),
+        cases.cancelling_noise_from_below,
+    ),
+    Charge(
+        "laws.kronecker.least_products",
+        changed(kronecker, "gamma", nothing_lost),
+        cases.cancelling_factors_from_below,
     ),
     Charge(
         "laws.DenseNoise.along: ε (|c|·d)²",

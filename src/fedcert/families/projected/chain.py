@@ -26,7 +26,7 @@ from fedcert.families.projected.bound import Violation, decided, zero_or_one
 from fedcert.families.projected.carried import Head
 from fedcert.families.projected.fields import Fields
 from fedcert.families.projected.joined import joined
-from fedcert.families.projected.overlap import ALONE, Margins, overlap, shares, worth_sharing
+from fedcert.families.projected.overlap import ALONE, Margins, most_overlap, worth_sharing
 from fedcert.families.projected.references import Conditional, Ranges, Reference, Static
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
@@ -162,8 +162,7 @@ def counted_twice(
         centre, _ = rounded_centre(lower, upper)
         there = Properties(Box(centre, centre), properties.C[worth], properties.d[worth])
         margins = Margins.at(Head(_fixed_layers(federation, there).view, there))
-        chosen[worth] = shares(margins)
-        twice[worth] = overlap(margins, chosen[worth])
+        twice[worth], chosen[worth] = most_overlap(margins)
     return twice, chosen
 
 

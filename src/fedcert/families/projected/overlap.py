@@ -34,6 +34,8 @@ SLACK = 2.0**-30
 ALONE = -1.0
 """In the place of a share: the constraint is left out."""
 MAX_HELD_ELEMENTS = 2**22
+LEADERS = 3
+"""Constraints that are tried as the one that all others share with, those violated most often."""
 
 
 @dataclass(frozen=True)
@@ -88,17 +90,30 @@ def worth_sharing(tails: Float64[Tensor, "P R"]) -> Bool[Tensor, "P"]:
     return few & (tails.sum(-1) - tails.amax(-1) > WORTH_SHARING)
 
 
-def shares(margins: Margins) -> Float64[Tensor, "P R"]:
-    """Numbers c with c_r c_s ≤ K_rs, about as large as that allows; `ALONE` for constraints left out.
-
-    The two that are violated most often share what their covariance is; each further one, in that order, as
-    much as its covariances with those before it allow.
+def most_overlap(margins: Margins) -> tuple[Float64[Tensor, "P"], Float64[Tensor, "P R"]]:
+    """The largest overlap that some leader's shares show, and these shares.
 
     Args:
         margins: at a point of each region.
     """
+    tried = [shares(margins, leader) for leader in range(min(LEADERS, margins.covariance.shape[-1]))]
+    found, best = torch.stack([overlap(margins, chosen) for chosen in tried]).max(0)
+    return found, torch.stack(tried)[best, torch.arange(len(best), device=best.device)]
+
+
+def shares(margins: Margins, leader: int = 0) -> Float64[Tensor, "P R"]:
+    """Numbers c with c_r c_s ≤ K_rs, about as large as that allows; `ALONE` for constraints left out.
+
+    The leader and the one that is violated most often beside it share what their covariance is; each further
+    one, in the order of how often they are violated, as much as its covariances with those before it allow.
+
+    Args:
+        margins: at a point of each region.
+        leader: its place in that order.
+    """
     least = margins.deviation.lower
     order = (margins.mean.lower / margins.deviation.upper).nan_to_num(torch.inf).argsort(-1)
+    order = torch.cat([order[:, leader : leader + 1], order[:, :leader], order[:, leader + 1 :]], dim=-1)
     chosen, each = torch.full_like(least, ALONE), torch.arange(len(least), device=least.device)
     for place in range(least.shape[-1]):
         own = order[:, place]
