@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -132,4 +133,4 @@ def test_two_normals_have_the_probability_of_an_orthant(correlation: float) -> N
 def test_cells_have_all_the_mass_and_are_counted_from_where_they_begin() -> None:
     found = overlap.cells(64)
     assert 1 - 1e-14 < float(sum((mass for _, mass in found), arb(0))) < 1
-    assert all(float(a) < float(b) for (a, _), (b, _) in zip(found, found[1:], strict=False))
+    assert all(float(a) < float(b) for (a, _), (b, _) in pairwise(found))
