@@ -18,7 +18,7 @@ from fedcert_check.cost.convolution import (
     row_seconds,
     window_seconds,
 )
-from fedcert_check.cost.nodes import evaluations
+from fedcert_check.cost.nodes import evaluations, kept_bytes
 from fedcert_check.cost.rates import (
     BALL_BYTES,
     COEFFICIENT_SECONDS,
@@ -78,7 +78,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         asked.append(evaluations(document, "upper.", clients))
     cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if of_cells else 0
     twice = 2 if of_cells else 1  # the deployed law, and the clients' shares
-    seconds, memory, built = 0.0, 0.0, 0.0
+    seconds, memory, built = 0.0, kept_bytes(document, asked), 0.0
     network, affine = document.network, affine_layers(document.network)
     last = len(affine) - 1
     for depth, layer in enumerate(affine):
