@@ -47,8 +47,8 @@ def evaluations(document: Document, prefix: str, clients: int) -> Evaluations:
         clients: number of sets that a node has.
     """
     if not has_nodes(document, prefix):
-        count = len(document.properties)
-        return Evaluations(np.arange(count), np.ones(count), 1.0)
+        rows = np.flatnonzero(_bounded(document, prefix))
+        return Evaluations(rows, np.ones(len(rows)), 1.0)
     owner, rows, offsets, members = node_tensors(document, prefix, clients)
     sizes = np.diff(offsets).astype(float).reshape(len(owner), clients)
     tuples = sizes.prod(1)
@@ -59,6 +59,16 @@ def evaluations(document: Document, prefix: str, clients: int) -> Evaluations:
     return Evaluations(
         rows, tuples, sum(different.values()), len(members), clients * float((each**2).sum()) / 2
     )
+
+
+def _bounded(document: Document, prefix: str) -> Array:
+    """Whether a property is asked for, and has a bound in this block of a direct claim that says anything."""
+    asked = np.isin(np.arange(len(document.properties)), document.asked)
+    if document.kind != "direct":
+        return asked
+    if prefix == "upper." and document.upper is not None:
+        return np.asarray(asked & (document.upper < 1))
+    return np.asarray(asked & (document.lower > 0))
 
 
 def kept_bytes(document: Document, asked: Sequence[Evaluations]) -> float:

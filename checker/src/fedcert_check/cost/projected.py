@@ -9,7 +9,8 @@ from fedcert_check.blocks import BlockGaussian
 from fedcert_check.cost import Cost
 from fedcert_check.cost.cells import MEMBER_BYTES, PAIR_BYTES, SET_BYTES
 from fedcert_check.cost.convolution import feature_seconds
-from fedcert_check.cost.dependent import dependent_cost, laws_of
+from fedcert_check.cost.dependent import dependent_cost
+from fedcert_check.cost.layer_work import laws_of
 from fedcert_check.cost.nodes import Evaluations, evaluations, kept_bytes
 from fedcert_check.cost.rates import (
     BALL_BYTES,
@@ -131,8 +132,6 @@ def direct_seconds(document: Document, asked: Sequence[Evaluations]) -> float:
         )
     for own in above:
         bounded = float(own.tuples.sum())
-        if own.members == 0 and document.upper is not None:  # rows of properties without one are not read
-            bounded = float((document.upper < 1).sum())
         seconds += bounded * violation_seconds(sizes, 1) + inverted_seconds(document, "upper.", own)
     return seconds
 
