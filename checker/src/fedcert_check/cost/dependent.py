@@ -50,7 +50,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         asked.append(evaluations(document, "upper.", clients))
     cells = min(MAX_CELLS, max(0, int(document.tensor("cells", np.int32, 1)[0]))) if of_cells else 0
     twice = 2 if of_cells else 1  # the deployed law, and the clients' shares
-    seconds, memory, built, live = 0.0, kept_bytes(document, asked), 0.0, carried_bytes(document)
+    seconds, memory, built, live = 0.0, kept_bytes(document, asked), 0.0, 0.0
     network, affine = document.network, affine_layers(document.network)
     last = len(affine) - 1
     for depth in range(last + 1):
@@ -75,7 +75,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
     repeated = len(pieces(len(asked[0].rows), jobs))
     laws = sum(min(float(own.tuples.sum()), own.laws * repeated) for own in asked)
     total = PASSES * (evaluated * seconds + laws * (built + twice * whole.build))
-    return Cost(memory + live + twice * whole.memory, total)
+    return Cost(memory + live + carried_bytes(document) + twice * whole.memory, total)
 
 
 def carried_to_inputs(document: Document) -> bool:
