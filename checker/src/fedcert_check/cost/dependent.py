@@ -72,7 +72,7 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
     seconds += feature_seconds(network.layers[: first_random(network)])
     seconds += counting_seconds(document, clients, cells)
     evaluated = sum(float(own.tuples.sum()) for own in asked)
-    repeated = len(pieces(len(asked[0].rows), jobs))
+    repeated = len(pieces(len(document.asked), jobs))
     laws = sum(min(float(own.tuples.sum()), own.laws * repeated) for own in asked)
     total = PASSES * (evaluated * seconds + laws * (built + twice * whole.build))
     return Cost(memory + live + carried_bytes(document) + twice * whole.memory, total)
