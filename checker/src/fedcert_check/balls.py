@@ -19,6 +19,8 @@ PRECISION = 128
 Balls = np.ndarray[Any, np.dtype[np.object_]]
 
 ZERO, ONE = arb(0), arb(1)
+with ctx.workprec(4 * PRECISION):
+    ROOT_HALF = (arb(1) / 2).sqrt()
 
 
 class Interval(NamedTuple):
@@ -47,23 +49,23 @@ def _elementwise(function: Callable[[arb], arb]) -> Callable[[Balls], Balls]:
     return lambda balls: np.asarray(mapped(balls), dtype=object)
 
 
-lower = _elementwise(lambda v: v.lower())
+lower = _elementwise(arb.lower)
 """The least number of each ball."""
 
-upper = _elementwise(lambda v: v.upper())
+upper = _elementwise(arb.upper)
 """The greatest number of each ball."""
 
-size = _elementwise(lambda v: abs(v))
+size = _elementwise(arb.__abs__)
 """|v| for each ball v."""
 
-root = _elementwise(lambda v: v.sqrt())
+root = _elementwise(arb.sqrt)
 """√v for each ball v ≥ 0."""
 
 
-middle = _elementwise(lambda v: v.mid())
+middle = _elementwise(arb.mid)
 """The midpoint of each ball, an exact number."""
 
-radius = _elementwise(lambda v: v.rad())
+radius = _elementwise(arb.rad)
 """The radius of each ball, an exact number."""
 
 
@@ -107,7 +109,7 @@ def matrix(a: Balls) -> arb_mat:
 
 def tail(z: arb) -> arb:
     """Q(z) = Pr(Z > z) for a standard normal Z."""
-    return (z / arb(2).sqrt()).erfc() / 2
+    return (z * ROOT_HALF).erfc() / 2
 
 
 def interval_mass(a: arb, b: arb) -> arb:
@@ -121,7 +123,7 @@ def interval_mass(a: arb, b: arb) -> arb:
 
 def symmetric_mass(r: arb) -> arb:
     """Pr(|Z| ≤ r) = erf(r/√2)."""
-    return (r / arb(2).sqrt()).erf()
+    return (r * ROOT_HALF).erf()
 
 
 def product(balls: Balls) -> arb:

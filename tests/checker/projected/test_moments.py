@@ -6,6 +6,8 @@ from itertools import product
 import pytest
 from balls import between, density, integral, normal_tail, precision
 from flint import acb, arb
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedcert_check.projected import moments
 from fedcert_check.projected.moments import exponent, log_moment, scaled_tail, second_moment
@@ -94,3 +96,32 @@ def test_exponents_add_up_and_need_a_positive_rate() -> None:
     for rate in (arb(0), arb(-1), NAN, between(-1, 1)):
         assert exponent(rate, arb(3), A, r, arb(0.25), mu, t) is None
     assert exponent(arb(2), arb(3), A, [arb(0.1), arb(9)], arb(0.25), mu, t) is None
+
+
+def numbers(nu: float, v: float, w: float) -> tuple[arb, arb, arb, arb]:
+    """c, q, μ and t with about these ν, v and w."""
+    return arb(2 * v), arb(2 * math.sqrt(w)), arb(nu / 2), arb(0.5)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(st.floats(-25, 25), st.floats(-40, 40), st.sampled_from([0.0, 1e-9, 0.3, 0.8, 0.99]))
+def test_where_a_sign_lasts_one_term_is_enough(bits: int, nu: float, v: float, w: float) -> None:
+    with precision(bits):
+        found = log_moment(*numbers(nu, v, w))
+    with precision(600), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moments, "_lasting", lambda _bits: (arb("inf"), NAN))
+        exactly = log_moment(*numbers(nu, v, w))
+    assert found.overlaps(exactly)
+    assert found.rad() <= arb(2) ** (20 - bits) * (1 + abs(exactly))
+
+
+@pytest.mark.parametrize(("nu", "v", "w"), [(3.0, 0.5, 0.0), (3.0, 0.1, 0.5), (-3.0, 1.0, 0.5)])
+@pytest.mark.parametrize("charged", [False, True])
+def test_what_a_lasting_sign_leaves_out_is_charged(nu: float, v: float, w: float, charged: bool) -> None:
+    """Three deviations leave out what can be seen."""
+    with pytest.MonkeyPatch.context() as patch:
+        lost = (arb(-9) / 2).exp() if charged else arb(0)
+        patch.setattr(moments, "_lasting", lambda _bits: (arb(3), arb(0, 1) * lost))
+        found = log_moment(*numbers(nu, v, w))
+        patch.setattr(moments, "_lasting", lambda _bits: (arb("inf"), NAN))
+        assert found.overlaps(log_moment(*numbers(nu, v, w))) == charged

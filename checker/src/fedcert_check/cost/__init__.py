@@ -1,8 +1,9 @@
 """What a proof takes, known before it begins: a stranger's certificate must not exhaust the machine.
 
-Each family of events has a module here with a function `estimate`. It looks at the claim, at shapes and at
-counts, never at a ball. Where the work depends on numbers it takes the most that they can cause, so that a
-file made to be slow is not estimated below its cost; an ordinary one may take a fraction of the estimate.
+Each family of events has a module here with a function `estimate`. It looks at the claim, at shapes, at
+counts and at what is 0, never at a ball. Where the work depends on numbers it takes the most that they can
+cause, so that a file made to be slow is not estimated below its cost; an ordinary one may take a fraction of
+the estimate.
 """
 
 from collections.abc import Callable

@@ -10,10 +10,11 @@ from fedcert_check.layers import Layer, Linear, Network, Sized
 from fedcert_check.projected.affine_part import affine_layers
 from fedcert_check.projected.receptive import local, patches
 
-PRODUCTS = 4  # of a row with the kernel: means, variances and squares, in forms and in movements
-FORMS = 4  # of a row with what the windows see
-OPERATIONS = 4  # on an entry of either
-STEPS = 15  # operations on arrays, however small, for each layer that a position sees
+GATHERING = 1.5  # operations on what each window sees, when rows are carried through it
+INPUT_OPERATIONS, OUTPUT_OPERATIONS = 10, 2  # on a coefficient of a row
+FORM_OPERATIONS = 4  # on what a weight of the kernel is multiplied by
+OWN_OPERATIONS = 8  # on a coefficient at one position
+STEPS, NOISE_STEPS = 4, 2  # operations on arrays, however small: for each layer and each law of its noise
 WINDOW_OPERATIONS = 24  # on an entry of the windows of an image, for all rows together
 FEATURE_OPERATIONS = 12  # on an input of a fixed layer
 
@@ -23,13 +24,22 @@ def as_convolution(layer: Conv2d | AvgPool2d) -> Conv2d:
     return layer.convolution if isinstance(layer, AvgPool2d) else layer
 
 
-def row_seconds(layer: Conv2d) -> float:
-    """One row of all its neurons, carried back."""
+def row_seconds(layer: Conv2d, noises: int) -> float:
+    """One row of all its neurons, carried back.
+
+    Means, and if the weights are random their variances; forms in the weights are the noise lost while inputs
+    move, and in two rows of three twice the noise at a reference.
+
+    Args:
+        layer: the convolution.
+        noises: the number of laws of the noise of its weights, 0 for known ones.
+    """
     places, (weights, _) = prod(layer.grid.positions), layer.sizes
-    products = (PRODUCTS + FORMS) * places * weights
-    entries = PRODUCTS * places * weights // layer.filters * layer.groups + FORMS * weights
-    elements = OPERATIONS * (entries + PRODUCTS * (layer.inputs + layer.outputs))
-    return products * PRODUCT_SECONDS + elements * ELEMENT_SECONDS
+    products, forms = (2, 1 + 4 * noises / 3) if noises else (1, 0.0)
+    windows = places * weights // layer.filters * layer.groups
+    elements = GATHERING * products * windows + FORM_OPERATIONS * forms * weights
+    elements += INPUT_OPERATIONS * layer.inputs + OUTPUT_OPERATIONS * layer.outputs
+    return (products + forms) * places * weights * PRODUCT_SECONDS + elements * ELEMENT_SECONDS
 
 
 def window_seconds(layer: Conv2d) -> float:
@@ -45,18 +55,26 @@ def local_convolutions(network: Network, depth: int) -> list[Conv2d]:
     return own if len(own) == depth + 1 and local(own) else []
 
 
-def position_seconds(layers: Sequence[Conv2d], clients: int) -> float:
-    """The rows of the last layer's neurons at one position."""
+def position_seconds(layers: Sequence[Conv2d], noises: Sequence[int]) -> float:
+    """The rows of the last layer's neurons at one position.
+
+    Args:
+        layers: up to the last.
+        noises: of each, as in `row_seconds`.
+    """
     last, seen = layers[-1], patches([layer.grid for layer in layers])
-    rows, steps = 3 * last.filters, STEPS * len(layers) * (1 + clients) * STEP_SECONDS
+    rows, steps = 3 * last.filters, STEPS * len(layers) + NOISE_STEPS * sum(noises)
     inside = [
         replace(layer, grid=replace(layer.grid, image=patch, padding=(0, 0)))
         for layer, patch in zip(layers, seen, strict=True)
     ]
-    each = sum(rows * row_seconds(layer) + window_seconds(layer) for layer in inside[:-1])
-    own = rows * prod(seen[-1]) * (last.filters * PRODUCT_SECONDS + OPERATIONS * PRODUCTS * ELEMENT_SECONDS)
-    pixels = rows * prod(seen[0]) * OPERATIONS * PRODUCTS * ELEMENT_SECONDS
-    return (1 + clients) * (each + own + pixels) + steps
+    each = sum(
+        rows * row_seconds(layer, own) + (1 + own) * window_seconds(layer)
+        for layer, own in zip(inside[:-1], noises, strict=False)
+    )
+    products = (2 + noises[-1]) * last.filters * PRODUCT_SECONDS
+    entries = rows * prod(seen[-1]) * (products + OWN_OPERATIONS * ELEMENT_SECONDS)
+    return each + entries + steps * STEP_SECONDS
 
 
 def feature_seconds(layers: Sequence[Layer]) -> float:

@@ -1,12 +1,17 @@
 """How many bounds a witness of `projected` events asks for: one a property, or one a tuple of components."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from fedcert_check.cost.rates import ENTRY_BYTES
 from fedcert_check.document import Document
-from fedcert_check.projected.mixtures import has_nodes, node_tensors
+from fedcert_check.projected.mixtures import KEPT_WEIGHTS, built_weights, has_nodes, node_tensors
 from fedcert_check.validation import Array, require
+
+KEPT_BYTES = 3 * ENTRY_BYTES  # of a weight: means, variances, and both as floats
+PRECISIONS = 3  # a law is built at each
 
 
 class Evaluations(NamedTuple):
@@ -42,8 +47,8 @@ def evaluations(document: Document, prefix: str, clients: int) -> Evaluations:
         clients: number of sets that a node has.
     """
     if not has_nodes(document, prefix):
-        count = len(document.properties)
-        return Evaluations(np.arange(count), np.ones(count), 1.0)
+        rows = np.flatnonzero(_bounded(document, prefix))
+        return Evaluations(rows, np.ones(len(rows)), 1.0)
     owner, rows, offsets, members = node_tensors(document, prefix, clients)
     sizes = np.diff(offsets).astype(float).reshape(len(owner), clients)
     tuples = sizes.prod(1)
@@ -54,3 +59,19 @@ def evaluations(document: Document, prefix: str, clients: int) -> Evaluations:
     return Evaluations(
         rows, tuples, sum(different.values()), len(members), clients * float((each**2).sum()) / 2
     )
+
+
+def _bounded(document: Document, prefix: str) -> Array:
+    """Whether a property is asked for, and has a bound in this block of a direct claim that says anything."""
+    asked = np.isin(np.arange(len(document.properties)), document.asked)
+    if document.kind != "direct":
+        return asked
+    if prefix == "upper." and document.upper is not None:
+        return np.asarray(asked & (document.upper < 1))
+    return np.asarray(asked & (document.lower > 0))
+
+
+def kept_bytes(document: Document, asked: Sequence[Evaluations]) -> float:
+    """Of the laws that are kept for later properties."""
+    built = built_weights(document)
+    return KEPT_BYTES * built * min(float(KEPT_WEIGHTS // built), PRECISIONS * sum(own.laws for own in asked))

@@ -9,8 +9,9 @@ from fedcert_check.blocks import BlockGaussian
 from fedcert_check.cost import Cost
 from fedcert_check.cost.cells import MEMBER_BYTES, PAIR_BYTES, SET_BYTES
 from fedcert_check.cost.convolution import feature_seconds
-from fedcert_check.cost.dependent import dependent_cost, laws_of
-from fedcert_check.cost.nodes import Evaluations, evaluations
+from fedcert_check.cost.dependent import dependent_cost
+from fedcert_check.cost.layer_work import laws_of
+from fedcert_check.cost.nodes import Evaluations, evaluations, kept_bytes
 from fedcert_check.cost.rates import (
     BALL_BYTES,
     COEFFICIENT_SECONDS,
@@ -90,7 +91,7 @@ def estimate(document: Document, jobs: int) -> Cost:
     meetings = sum(own.meetings for own in asked) * repeated * MEETING_SECONDS
     nodes = sum(float(own.tuples.sum()) for own in asked if own.members)
     memory = float(dimension * (6 * BALL_BYTES + 3 * ENTRY_BYTES * (1 + kept)))
-    memory += rows_bytes(sizes, constraints, kept)
+    memory += rows_bytes(sizes, constraints, kept) + kept_bytes(document, asked)
     memory += nodes * (PAIR_BYTES + SET_BYTES * clients) + MEMBER_BYTES * sum(own.members for own in asked)
     network = document.network
     seconds += sum(float(own.tuples.sum()) for own in asked) * feature_seconds(
@@ -131,8 +132,6 @@ def direct_seconds(document: Document, asked: Sequence[Evaluations]) -> float:
         )
     for own in above:
         bounded = float(own.tuples.sum())
-        if own.members == 0 and document.upper is not None:  # rows of properties without one are not read
-            bounded = float((document.upper < 1).sum())
         seconds += bounded * violation_seconds(sizes, 1) + inverted_seconds(document, "upper.", own)
     return seconds
 

@@ -18,7 +18,7 @@ from fedcert_check.projected.chain import chained_violation
 from fedcert_check.projected.exact import Choices, Region, violation
 from fedcert_check.projected.laws import deployed, own, shares
 from fedcert_check.projected.layers import Unproven
-from fedcert_check.projected.mixtures import Side, above, below, bounded, has_nodes, read_entries
+from fedcert_check.projected.mixtures import Kept, Side, above, below, bounded, has_nodes, read_entries
 from fedcert_check.projected.overlap import counted_twice
 from fedcert_check.projected.pieces import first_rows, pieces
 from fedcert_check.projected.ranges import ChainChoices
@@ -32,7 +32,7 @@ PRECISIONS = (64, 128, 256)
 """Bits: what is not proved is tried again with more."""
 Violated = tuple[Sequence[arb], arb]
 """Upper bounds of each constraint's tail, and of the probability that some event fails."""
-Prove = Callable[[Document, Sequence[int], bool], list[Proved]]
+Prove = Callable[[Document, Sequence[int], bool, Kept], list[Proved]]
 
 
 def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
@@ -45,17 +45,18 @@ def prove(document: Document, jobs: int, track: Tracker) -> list[Proved]:
     """
     kinds: dict[str, Prove] = {"local": _local, "direct": _direct, "transported": _transported}
     require(document.kind != "local" or document.upper is None, "a local claim has no upper bound")
-    return over_properties(partial(_precisely, kinds[document.kind], document), document, jobs, track)
+    proof = partial(_precisely, kinds[document.kind], document, Kept(document))
+    return over_properties(proof, document, jobs, track)
 
 
-def _precisely(function: Prove, document: Document, properties: Sequence[int]) -> list[Proved]:
+def _precisely(function: Prove, document: Document, kept: Kept, properties: Sequence[int]) -> list[Proved]:
     """The best of what is proved with ever more bits, until all that is claimed is proved."""
     found = dict.fromkeys(properties, Proved(0.0, 1.0))
     open_ones = list(properties)
     at_once = [(PRECISIONS[0], True)] if any_hulls(document) else []  # nodes, before their tuples one by one
     for bits, hulls in [*at_once, *((bits, False) for bits in PRECISIONS)]:
         with ctx.workprec(bits):
-            tried = function(document, open_ones, hulls)
+            tried = function(document, open_ones, hulls, kept)
         found |= {p: found[p].tighter(own) for p, own in zip(open_ones, tried, strict=True)}
         open_ones = [p for p in open_ones if not document.claim_follows(p, found[p])]
         if not open_ones:
@@ -73,7 +74,7 @@ def any_hulls(document: Document) -> bool:
     )
 
 
-def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
+def _direct(document: Document, properties: Sequence[int], hulls: bool, kept: Kept) -> list[Proved]:
     """L and U under the deployed law."""
     laws, count = [client.law for client in document.clients], len(document.properties)
     attacks = Witness(document, "upper.", None if has_nodes(document, "upper.") else count)
@@ -92,7 +93,7 @@ def _direct(document: Document, properties: Sequence[int], hulls: bool) -> list[
     if claimed:
         entries = read_entries(document, "upper.", laws)
         sides.append(Side({p: entries[p] for p in claimed}, not_unsafe))
-    lowers, *uppers = bounded(laws, partial(deployed, document), sides, hulls)
+    lowers, *uppers = bounded(laws, partial(deployed, document), sides, hulls, kept)
     highest = {p: above(parts) for found in uppers for p, parts in found.items()}
     return [Proved(below(lowers[p]) if p in lowers else 0.0, highest.get(p, 1.0)) for p in properties]
 
@@ -144,7 +145,7 @@ def _upper(document: Document, stack: Stack, p: int, witness: Witness, row: int)
     return min(1.0, float_up(unsafe)) if unsafe.is_finite() else 1.0
 
 
-def _local(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
+def _local(document: Document, properties: Sequence[int], hulls: bool, kept: Kept) -> list[Proved]:
     """The mean over the clients of the bounds of their own models."""
     totals = dict.fromkeys(properties, ZERO)
     for i, client in enumerate(document.clients):
@@ -159,20 +160,20 @@ def _local(document: Document, properties: Sequence[int], hulls: bool) -> list[P
             return _complement_of(_exactly, stack, region(document, p), witness.choices(row))
 
         side = Side({p: entries[p] for p in properties}, safe)
-        (found,) = bounded([client.law], lambda laws: own(document, laws[0]), [side], hulls)
+        (found,) = bounded([client.law], lambda laws: own(document, laws[0]), [side], hulls, kept, prefix)
         for p, parts in found.items():
             totals[p] += arb(below(parts))
     return [Proved(max(0.0, float_down(total / len(document.clients)))) for total in totals.values()]
 
 
-def _transported(document: Document, properties: Sequence[int], hulls: bool) -> list[Proved]:
+def _transported(document: Document, properties: Sequence[int], hulls: bool, kept: Kept) -> list[Proved]:
     """L from boxes of the clients' parameters, or from cells of their projections."""
     laws = [client.law for client in document.clients]
     witness = Witness(document, "", None if has_nodes(document) else len(document.properties))
     entries = read_entries(document, "", laws)
     of_boxes = "boxes" in document.witness
     build, safe = (_of_boxes if of_boxes else _of_cells)(document, witness)
-    (found,) = bounded(laws, build, [Side({p: entries[p] for p in properties}, safe)], hulls)
+    (found,) = bounded(laws, build, [Side({p: entries[p] for p in properties}, safe)], hulls, kept)
     return [Proved(below(found[p])) for p in properties]
 
 

@@ -29,18 +29,14 @@ class RandomLayer:
     Attributes:
         mean: M.
         variance: S².
-        square: M² + S² = E W².
         bias: m.
         bias_variance: s².
-        widest: for each input, an upper bound of the deviations S of its weights.
     """
 
     mean: arb_mat
     variance: arb_mat
-    square: arb_mat
     bias: Balls
     bias_variance: Balls
-    widest: Balls
 
     @property
     def outputs(self) -> int:
@@ -65,8 +61,25 @@ class RandomLayer:
     @cached_property
     def in_floats(self) -> FloatLaw:
         """The law of the weights in floating point, with its errors."""
-        shape = (self.outputs, self.inputs)
-        return FloatLaw.of(*(balls.reshape(shape) for balls in map(_entries, (self.mean, self.variance))))
+        return FloatLaw.of(*self._arrays)
+
+    @cached_property
+    def square(self) -> arb_mat:
+        """M² + S² = E W²."""
+        M, S2 = self._arrays
+        return matrix(M * M + S2)
+
+    @cached_property
+    def widest(self) -> Balls:
+        """For each input, an upper bound of the deviations S of its weights."""
+        if ctx.prec <= FLOAT_PRECISION:
+            return as_balls(self.in_floats.widest)
+        return root(greatest(self._arrays[1].T))
+
+    @property
+    def _arrays(self) -> list[Balls]:
+        """M and S²."""
+        return [_entries(own).reshape(self.outputs, self.inputs) for own in (self.mean, self.variance)]
 
     def deviations(self, rows: Balls) -> tuple[Balls, Balls]:
         """√Σ_j B_j² S_jk² and √Σ_j B_j² s_j²: the deviations of B W̃ and B·b̃."""
@@ -163,7 +176,7 @@ def unit(size: int) -> Balls:
 
 def square_root(v: arb) -> arb:
     """√v of a number v ≥ 0, whose ball may reach below 0."""
-    return v.sqrt() if v >= 0 else ZERO.union(v.upper().sqrt())
+    return v.sqrt() if v >= ZERO else ZERO.union(v.upper().sqrt())
 
 
 _square_roots = np.frompyfunc(square_root, 1, 1)
@@ -181,10 +194,9 @@ def where(chosen: Array, yes: Balls, no: Balls) -> Balls:
 
 def largest(*balls: arb) -> arb:
     """An upper bound of the largest of some numbers; one that is not bounded raises."""
-    uppers = [ball.upper() for ball in balls]
-    if not all(ball.is_finite() for ball in uppers):
+    if not all(map(arb.is_finite, balls)):
         raise Unproven("a number without a bound")
-    return max(uppers)
+    return max(map(arb.upper, balls))
 
 
 def greatest(balls: Balls) -> Balls:
@@ -194,4 +206,4 @@ def greatest(balls: Balls) -> Balls:
 
 def random_layer(M: Balls, m: Balls, S2: Balls, s2: Balls) -> RandomLayer:
     """A layer with these means and variances."""
-    return RandomLayer(matrix(M), matrix(S2), matrix(M * M + S2), m, s2, root(greatest(S2.T)))
+    return RandomLayer(matrix(M), matrix(S2), m, s2)

@@ -51,7 +51,7 @@ def through_relu(coefficient: Balls, lines: Lines) -> tuple[Balls, Balls]:
 
 
 def _positive_part(v: arb) -> arb:
-    return v if v >= 0 else ZERO if v <= 0 else ZERO.union(v.upper())
+    return v if v >= ZERO else ZERO if v <= ZERO else ZERO.union(v.upper())
 
 
 rising_part = np.frompyfunc(_positive_part, 1, 1)

@@ -5,11 +5,12 @@ weights Π_i Σ_{k ∈ S_i} π_{i,k}; the tuples of no node count as unsafe belo
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from fedcert_check.balls import ONE, ZERO, Balls, float_down, float_up
 from fedcert_check.blocks import BlockGaussian
@@ -106,8 +107,47 @@ def node_tensors(document: Document, prefix: str, clients: int) -> tuple[Array, 
     return owner, row, offsets, members
 
 
+KEPT_WEIGHTS = 2**20  # of all laws that are kept for later properties
+
+
+class Kept:
+    """What was built of laws of independent parameters, for later properties of the same proof.
+
+    Args:
+        document: the certificate, whose matrices are counted.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.room, self.found = KEPT_WEIGHTS // built_weights(document), dict[object, object]()
+
+    def get(self, key: object, build: Callable[[], T]) -> T:
+        """What was built for this key at the same precision, or what is built now.
+
+        Args:
+            key: says what is built.
+            build: how.
+        """
+        if (ctx.prec, key) in self.found:
+            return cast(T, self.found[ctx.prec, key])
+        built = build()
+        if len(self.found) < self.room:
+            self.found[ctx.prec, key] = built
+        return built
+
+
+def built_weights(document: Document) -> int:
+    """Of all matrices of the network, under the deployed law and, if need be, each client's share of it."""
+    stacks = 1 + len(document.clients) if document.kind == "transported" else 1
+    return stacks * sum(before * after for before, after in document.network.maps)
+
+
 def bounded(
-    laws: Sequence[Law], build: Callable[[Sequence[AnyGaussian]], T], sides: Sequence[Side], hulls: bool
+    laws: Sequence[Law],
+    build: Callable[[Sequence[AnyGaussian]], T],
+    sides: Sequence[Side],
+    hulls: bool,
+    kept: Kept,
+    prefix: str = "",
 ) -> list[dict[int, list[Part]]]:
     """For each side and property the weighted bounds of all entries; each law is built once.
 
@@ -116,6 +156,8 @@ def bounded(
         build: makes of one Gaussian for each law what the sides bound.
         sides: what is asked.
         hulls: whether a node is bounded at once, by balls that contain its components, or tuple by tuple.
+        kept: what was built before.
+        prefix: of the block of the witness, whose laws these are.
     """
     wanted: dict[Node, list[tuple[int, int, int]]] = {}
     for number, side in enumerate(sides):
@@ -125,12 +167,18 @@ def bounded(
                     wanted.setdefault(node, []).append((number, p, entry.row))
     shares = [component_shares(law) for law in laws]
     found: list[dict[int, list[Part]]] = [{p: [] for p in side.entries} for side in sides]
+    independent = not any(isinstance(law, BlockGaussian) for law in laws)
     for node, asked in wanted.items():
-        built = build([hull(law, own) for law, own in zip(laws, node, strict=True)])
+        fresh = partial(_built, laws, build, node)
+        built = kept.get((prefix, node), fresh) if independent else fresh()
         weight = weight_of(shares, node)
         for number, p, row in asked:
             found[number][p].append(Part(weight, sides[number].bound(built, p, row)))
     return found
+
+
+def _built(laws: Sequence[Law], build: Callable[[Sequence[AnyGaussian]], T], node: Node) -> T:
+    return build([hull(law, own) for law, own in zip(laws, node, strict=True)])
 
 
 def tuples(node: Node) -> Iterator[Node]:

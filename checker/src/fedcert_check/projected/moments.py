@@ -1,12 +1,14 @@
 """Moments of h = relu(μ + t Z), and of linear forms in them (docs/soundness.md, 9.5 and 9.6), in balls."""
 
 from collections.abc import Sequence
+from functools import cache
 
-from flint import arb
+from flint import arb, ctx
 
 from fedcert_check.balls import ONE, ZERO, tail
 
 FAR_DEVIATIONS = 1000  # beyond which powers of e are kept apart
+HALF, QUARTER = arb(1) / 2, arb(1) / 4
 
 
 def below(z: arb) -> arb:
@@ -34,15 +36,33 @@ def log_moment(linear: arb, quadratic: arb, mean: arb, deviation: arb) -> arb | 
 
     E = Φ(−ν) + (1 − w)^-½ exp[(ν² w + 2 ν v + v²)/(2 (1 − w))] Φ((ν + v)/√(1 − w)), v = c t, w = q² t².
     """
-    nu, v, w = mean / deviation, linear * deviation, (quadratic * deviation) ** 2
+    variance, square = deviation * deviation, quadratic * quadratic
+    w, edge = square * variance, mean + linear * variance
     rest = ONE - w
     if not rest > 0:
         return None
-    exponent, root = (nu * nu * w + 2 * nu * v + v * v) / (2 * rest), rest.sqrt()
-    edge = (nu + v) / root
+    lasting, missed = _lasting(ctx.prec)
+    far = lasting * deviation
+    if mean >= ZERO and edge >= far:
+        return (square * mean * mean + linear * (mean + edge)) / (2 * rest) - rest.log() * HALF + missed
+    if -mean >= far and edge <= ZERO and rest >= QUARTER:
+        return missed
+    nu, v, root = mean / deviation, linear * deviation, rest.sqrt()
+    exponent, edge = (nu * nu * w + 2 * nu * v + v * v) / (2 * rest), (nu + v) / root
     if not (abs(exponent) < FAR_DEVIATIONS and abs(nu) < FAR_DEVIATIONS):
         return _far_log_moment(exponent, nu, edge, root)
     return (below(-nu) + exponent.exp() * below(edge) / root).log()
+
+
+@cache
+def _lasting(bits: int) -> tuple[arb, arb]:
+    """An L with e^(−L²/2) ≤ 2^-p, and [±2^-p]: where a sign lasts L deviations, one term is enough.
+
+    Active, ν ≥ 0 and ν + v ≥ L: the moment is e^E/√(1 − w) times Φ(z) + √(1 − w) e^-E Φ(−ν), z ≥ L, within
+    e^(−z²/2)/2 of 1, since e^-E Φ(−ν) = e^(−z²/2) e^(ν²/2) Q(ν). Inactive, −ν ≥ L and ν + v ≤ 0: the moment
+    is within e^(−ν²/2) of 1 if √(1 − w) ≥ ½, since e^E Φ(z) = e^(−ν²/2) e^(z²/2) Q(−z).
+    """
+    return (2 * bits * arb(2).log()).sqrt().upper(), arb(0, arb(2) ** -bits)
 
 
 def _far_log_moment(E: arb, nu: arb, z: arb, root: arb) -> arb:
