@@ -1,8 +1,8 @@
 """How far the margins of drawn networks stray from those of their mean: for estimates, not for proofs.
 
 A draw is c + s ∘ Z with quantiles Z of N(0, 1), each no farther from 0 than the mean of the bin around it. So
-E e^{tZ} ≤ e^{t²/2} by Jensen's inequality, and a sum a · Z is beyond nine of its deviations ‖a‖ with probability
-6e-18 at most: for as many sums as an estimate has, never. It is not beyond 4.3 Σ |a_d| either.
+E e^{tZ} ≤ e^{t²/2} by Jensen's inequality, and a sum a · Z is beyond nine of its deviations ‖a‖ with a
+probability below 6e-18: for as many sums as an estimate has, never. It is not beyond 4.3 Σ |a_d| either.
 """
 
 from typing import NamedTuple
