@@ -21,7 +21,7 @@ from fedcert.verify.interval import IntervalVerifier
 THRESHOLDS = (-1.0, 0.0, 0.5, 2.0)
 SAMPLES = 4000
 SURE = 1 - 1e-9
-LIMITS = [f"fedcert.federation.estimates.{name}_ELEMENTS" for name in ("CACHED", "ATTACKED")]
+LIMIT = "fedcert.federation.estimates.HELD_ELEMENTS"
 
 
 def bias_at_least(*thresholds: float) -> Safe:
@@ -97,8 +97,7 @@ def test_the_generator_decides_the_samples(method: Method) -> None:
 def test_every_sample_is_counted_once_however_they_are_batched(
     method: Method, samples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit in LIMITS:
-        monkeypatch.setattr(limit, 6)  # three networks at a time
+    monkeypatch.setattr(LIMIT, 6)  # three networks at a time
     estimate = method(RULES[0], bias_at_least(-1e9, 1e9), samples, 0)
     assert estimate.samples == samples
     assert estimate.successes.tolist() == [samples, 0]
@@ -115,8 +114,7 @@ def test_the_size_of_the_batches_changes_nothing(
     safe = bias_at_least(*THRESHOLDS)
     found = []
     for elements in (2, 10, 34, 2**18):
-        for limit in LIMITS:
-            monkeypatch.setattr(limit, elements)
+        monkeypatch.setattr(LIMIT, elements)
         found.append(estimate(law, safe.network, safe.properties, "x", 101, stream(0, "test")))
     assert all(one.successes.tolist() == found[0].successes.tolist() for one in found)
     assert 0 < found[0].value < 1

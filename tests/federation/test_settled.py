@@ -4,9 +4,10 @@ from problems import normal
 
 from fedcert.federation.estimates import mc_ibp
 from fedcert.federation.numbered import draws_of, joint_draws
-from fedcert.federation.settled import settled
+from fedcert.federation.settled import at_centres, settled
 from fedcert.laws import DiagonalGaussian
-from fedcert.model.network import mlp
+from fedcert.model.layers import LeakyReLU, Linear
+from fedcert.model.network import Network, mlp
 from fedcert.model.properties import linf_robustness
 from fedcert.randomness import stream
 from fedcert.rules import TrimmedMean
@@ -14,6 +15,7 @@ from fedcert.verify.attack import least_margin
 from fedcert.verify.points import accepts
 
 NETWORK = mlp(4, 6, 3)
+LEAKY = Network((Linear(4, 6), LeakyReLU(0.1), Linear(6, 3)))
 
 
 def problem(scale: float):
@@ -26,14 +28,20 @@ def problem(scale: float):
 
 
 @pytest.mark.parametrize("scale", [1e-5, 1e-3, 3e-2])
-def test_what_is_settled_is_what_all_draws_show(scale: float) -> None:
+@pytest.mark.parametrize("network", [NETWORK, LEAKY], ids=["rectifiers", "others"])
+def test_what_is_settled_is_what_all_draws_show(network: Network, scale: float) -> None:
     law, x, asked = problem(scale)
     draws = draws_of(law, stream(1, "draws"))
-    always, never = settled(draws, NETWORK, asked)
+    always, rejected = settled(draws, network, asked, asked)
+    same, broken = settled(draws, network, asked, at_centres(asked))
     theta = draws(0, 500)
-    assert accepts(NETWORK, theta.double(), asked)[:, always].all()
-    assert (least_margin(NETWORK, theta.double(), x, asked)[:, never] < 0).all()
-    assert not (always & never).any()
+    assert accepts(network, theta.double(), asked)[:, always].all()
+    assert not accepts(network, theta.double(), asked)[:, rejected].any()
+    assert (least_margin(network, theta.double(), x, asked)[:, broken] < 0).all()
+    assert torch.equal(always, same)
+    assert not (always & rejected).any()
+    assert not (broken & ~rejected).any()
+    never = broken
     assert scale > 1e-2 or (always.any() and never.any())
 
 
@@ -54,11 +62,11 @@ def test_an_estimate_is_the_same_as_without_it(monkeypatch: pytest.MonkeyPatch) 
 def test_draws_without_a_box_settle_nothing() -> None:
     law, _, asked = problem(1e-5)
     draws = joint_draws([law] * 3, TrimmedMean.median(3), stream(0, "median"))
-    assert not torch.cat(settled(draws, NETWORK, asked)).any()
+    assert not torch.cat(settled(draws, NETWORK, asked, asked)).any()
 
 
 def test_nothing_is_settled_where_draws_overflow() -> None:
     law, _, asked = problem(1e-3)
     beyond = DiagonalGaussian(law.loc * 1e60, law.scale)
-    always, never = settled(draws_of(beyond, stream(1, "draws")), NETWORK, asked)
+    always, never = settled(draws_of(beyond, stream(1, "draws")), NETWORK, asked, asked)
     assert not (always | never).any()

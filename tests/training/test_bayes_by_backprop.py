@@ -110,3 +110,22 @@ def test_a_larger_kl_coefficient_pulls_the_law_toward_the_prior(splits: tuple[Sp
 def test_a_client_without_examples_cannot_train(splits: tuple[Split, Split]) -> None:
     with pytest.raises(DataError, match="without examples"):
         train(splits[0][torch.arange(0)], BayesByBackprop())
+
+
+@pytest.mark.parametrize("prior_scale", [1.0, 0.3])
+@pytest.mark.parametrize("shape", [(1003,), (3, 1003)])
+def test_gradients_are_those_of_the_divergence_to_the_last_bit(
+    shape: tuple[int, ...], prior_scale: float
+) -> None:
+    generator = stream(0, "gradients")
+    method = BayesByBackprop(prior_scale=prior_scale, kl_coefficient=0.01)
+    mean, rho, noise = (torch.randn(shape, generator=generator).requires_grad_() for _ in range(3))
+
+    def loss(theta: torch.Tensor) -> torch.Tensor:
+        return theta.sin().sum()
+
+    scale = softplus(rho)
+    whole = loss(mean + scale * noise) + method.kl_coefficient * method.divergence(mean, scale)
+    expected = torch.autograd.grad(whole, (mean, rho))
+    found = method.gradients(loss, mean, rho, noise)
+    assert all(torch.equal(own, other) for own, other in zip(found, expected, strict=True))

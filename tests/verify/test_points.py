@@ -11,7 +11,7 @@ from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.verify.interval import IntervalVerifier, MergedIntervalVerifier
-from fedcert.verify.points import accepts, shows_safe
+from fedcert.verify.points import accepts, accepts_in_double, shows_safe
 
 
 def make_problem(seed: int, widths: tuple[int, ...]) -> tuple[Network, torch.Tensor, Properties]:
@@ -33,6 +33,17 @@ def test_verdicts_are_those_of_the_verifier_but_for_rounding(seed: int, widths: 
         found = accepts(network, theta.to(dtype), properties)
         clear = margins.abs() > error
         assert torch.equal(found[clear], (margins >= 0)[clear])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_single_precision_decides_only_what_double_precision_would(seed: int) -> None:
+    network, theta, asked = make_problem(seed, (3, 5, 2))
+    margins = IntervalVerifier().margins(network, Box.point(theta), asked)
+    edge = Properties(asked.regions, asked.C, asked.d - margins[0])  # where the first network just holds
+    for own in (asked, edge):
+        found = accepts_in_double(network, theta.float(), own)
+        assert torch.equal(found, accepts(network, theta.float().double(), own))
+        assert torch.equal(accepts_in_double(network, theta, own), accepts(network, theta, own))
 
 
 def test_both_verdicts_occur() -> None:

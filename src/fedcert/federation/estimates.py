@@ -14,7 +14,7 @@ from torch import Tensor
 from fedcert.certificate import Estimate
 from fedcert.federation.joint import Sampled
 from fedcert.federation.numbered import draws_of, joint_draws
-from fedcert.federation.settled import Judge, count_successes
+from fedcert.federation.settled import Judge, at_centres, count_successes
 from fedcert.laws import Law
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
@@ -22,10 +22,9 @@ from fedcert.progress import Tracker, silent
 from fedcert.rules import AggregationRule
 from fedcert.verify.attack import ProjectedGradient, least_margin
 from fedcert.verify.backward_points import shows_safe_backward
-from fedcert.verify.points import accepts, shows_safe
+from fedcert.verify.points import accepts, accepts_in_double, shows_safe
 
-CACHED_ELEMENTS = 2**18  # numbers of single precision that stay in a processor's cache
-ATTACKED_ELEMENTS = 2**20  # attacks have few inputs for each network: more networks hide what a step costs
+HELD_ELEMENTS = 2**20  # numbers that are held at a time: enough to hide what an operation costs
 DEVICE_ELEMENTS = 2**24  # numbers that keep another device busy, and leave it memory
 
 
@@ -51,7 +50,7 @@ def mc_ibp(
     """
 
     def judge(asked: Properties) -> Judge:
-        return lambda theta: accepts(network, theta.double(), asked)
+        return lambda theta: accepts_in_double(network, theta, asked)
 
     batches = track(_batches(samples, law.dimension, properties), "MC–IBP")
     successes = count_successes(draws_of(law, generator), network, properties, judge, batches, samples)
@@ -116,8 +115,9 @@ def attack_survival(
     """
     judge = partial(_survivors, network, attack or ProjectedGradient())
     largest = max(law.dimension, len(properties) * network.inputs)
-    batches = track(_batches(samples, largest, properties, ATTACKED_ELEMENTS), "attack survival")
-    successes = count_successes(draws_of(law, generator), network, properties, judge, batches, samples)
+    batches = track(_batches(samples, largest, properties), "attack survival")
+    draws, needed = draws_of(law, generator), at_centres(properties)
+    successes = count_successes(draws, network, properties, judge, batches, samples, needed)
     return Estimate("attack-survival", rule, successes, samples)
 
 
@@ -135,17 +135,14 @@ def _survivors(network: Network, attack: ProjectedGradient, asked: Properties) -
     return judge
 
 
-def _batches(
-    samples: int, held: int, properties: Properties, most: int | None = None
-) -> list[tuple[int, int]]:
+def _batches(samples: int, held: int, properties: Properties) -> list[tuple[int, int]]:
     """The first number and the count of the networks that are drawn at a time.
 
     Args:
         samples: how many in all.
         held: numbers that are held for each.
         properties: on the device that judges them.
-        most: how many numbers a processor is to hold, if not `CACHED_ELEMENTS`.
     """
-    room = (most or CACHED_ELEMENTS) if properties.C.device.type == "cpu" else DEVICE_ELEMENTS
+    room = HELD_ELEMENTS if properties.C.device.type == "cpu" else DEVICE_ELEMENTS
     size = max(1, room // held)
     return [(start, min(size, samples - start)) for start in range(0, samples, size)]

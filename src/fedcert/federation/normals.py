@@ -44,11 +44,13 @@ class CountedNormals:
         """
         counters = -(-self.dimension // NORMALS)
         words = random_words(self.key, stream, 1 + first * counters, count * counters, device)
-        bits = words.view(torch.int16).view(count, counters * NORMALS)[:, : self.dimension]
-        if words.device.type == "cpu":  # numpy looks up sixteen bits as they are
-            return torch.from_numpy(quantiles(words.device).numpy().take(bits.numpy().view(np.uint16)))
-        chosen = bits.int().bitwise_and_(LEVELS - 1).flatten()
-        return quantiles(words.device).index_select(0, chosen).view(count, self.dimension)
+        words, table = words.view(count, -1), quantiles(words.device)
+        drawn = torch.empty(count, self.dimension, device=device)
+        at_a_time = 1 if words.device.type == "cpu" else max(1, count)  # a cache holds what is between
+        for own, found in zip(words.split(at_a_time), drawn.split(at_a_time), strict=True):
+            bits = own.view(torch.int16)[:, : self.dimension].int()
+            torch.index_select(table, 0, bits.bitwise_and_(LEVELS - 1).flatten(), out=found.view(-1))
+        return drawn
 
 
 @lru_cache(maxsize=2)

@@ -1,30 +1,40 @@
 """Properties that need no draws: all networks that can be drawn have them, or none has.
 
-Draws of Gaussian laws come from 65,536 quantiles, so they lie in a box around the mean. At a small posterior
-scale interval bounds of that box settle most properties.
+Draws of Gaussian laws come from 65,536 quantiles: their margins stay near those of the mean (`straying.py`),
+and they lie in a box around it. At a small posterior scale that settles most properties.
 """
 
 from collections.abc import Callable, Iterable
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from fedcert.federation.normals import quantiles
 from fedcert.federation.numbered import GaussianDraws, Numbered
+from fedcert.federation.straying import SINGLE_PRECISION, margins_of_draws
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.numerics.box import Box
 from fedcert.verify.interval import IntervalVerifier
 
-SINGLE_PRECISION = 2.0**-20  # more than the relative rounding of a draw
 Judge = Callable[[Float[Tensor, "count n_w"]], Bool[Tensor, "count P"]]
 
 
+def at_centres(properties: Properties) -> Properties:
+    """The same constraints, asked of the centres of the regions alone.
+
+    Args:
+        properties: the properties.
+    """
+    middle = (properties.regions.lower + properties.regions.upper) / 2
+    return Properties(Box.point(middle), properties.C, properties.d)
+
+
 def settled(
-    draws: Numbered, network: Network, properties: Properties
+    draws: Numbered, network: Network, properties: Properties, needed: Properties
 ) -> tuple[Bool[Tensor, "P"], Bool[Tensor, "P"]]:
-    """Which properties interval bounds prove for every draw, and which ones no draw has at the centre.
+    """Which properties interval bounds show for every draw, and for which no draw has what is needed.
 
     Nothing is settled where single precision, in which networks are drawn, does not hold the parameters.
 
@@ -32,6 +42,7 @@ def settled(
         draws: of the deployed model.
         network: f_θ.
         properties: the properties.
+        needed: what networks are rejected without, by interval bounds.
     """
     nothing = torch.zeros(len(properties), dtype=torch.bool, device=properties.d.device)
     if not isinstance(draws, GaussianDraws):
@@ -41,11 +52,20 @@ def settled(
     reach = largest * scale * (1 + SINGLE_PRECISION) + SINGLE_PRECISION * centre.abs()
     if not (centre.isfinite() & reach.isfinite()).all():
         return nothing, nothing
-    boxes, verifier = Box.around(centre, reach)[None], IntervalVerifier()
-    middle = (properties.regions.lower + properties.regions.upper) / 2
-    negated = Properties(Box.point(middle), -properties.C, -properties.d)
-    violated = verifier.margins(network, boxes, negated)[0] > 0
-    return verifier(network, boxes, properties)[0], violated.any(-1)
+    shown, lacking = (margins_of_draws(draws, network, asked) for asked in (properties, needed))
+    if shown is None or lacking is None:
+        box = Box.around(centre, reach)[None]
+        shown, lacking = (_margins_of_box(box, network, asked) for asked in (properties, needed))
+    return (shown[0] > 0).all(-1), (lacking[1] < 0).any(-1)
+
+
+def _margins_of_box(
+    box: Box, network: Network, properties: Properties
+) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+    """Numbers between which interval bounds lie for every network of a box: at most what centres give."""
+    verifier, centres = IntervalVerifier(), at_centres(properties)
+    negated = Properties(centres.regions, -properties.C, -properties.d)
+    return verifier.margins(network, box, properties)[0], -verifier.margins(network, box, negated)[0]
 
 
 def count_successes(
@@ -55,6 +75,7 @@ def count_successes(
     judge: Callable[[Properties], Judge],
     batches: Iterable[tuple[int, int]],
     samples: int,
+    needed: Properties | None = None,
 ) -> Int64[Tensor, "P"]:
     """How many networks fulfil each property; those that are settled are not judged.
 
@@ -65,8 +86,9 @@ def count_successes(
         judge: decides draws for some properties.
         batches: the first number and the count of the networks that are drawn at a time.
         samples: how many there are.
+        needed: what networks are rejected without, by interval bounds; the properties where None.
     """
-    always, never = settled(draws, network, properties)
+    always, never = settled(draws, network, properties, needed or properties)
     found, left = samples * always.long(), ~(always | never)
     if left.any():
         decide = judge(properties[left])

@@ -25,21 +25,28 @@ class Adam:
         self.rate, self.steps = rate, 0
         self._moments = [(torch.zeros_like(own), torch.zeros_like(own)) for own in self.parameters]
 
-    @torch.no_grad()
     def step(self, loss: Tensor) -> None:
         """Take one step down the gradient of a loss.
 
         Args:
             loss: a scalar, computed from the parameters.
         """
+        self.descend(torch.autograd.grad(loss, self.parameters))
+
+    @torch.no_grad()
+    def descend(self, gradients: Sequence[Tensor]) -> None:
+        """Take one step down given gradients.
+
+        Args:
+            gradients: of the parameters.
+        """
         self.steps += 1
         size = self.rate / (1 - self.FIRST**self.steps)
         second = (1 - self.SECOND**self.steps) ** 0.5
-        gradients = torch.autograd.grad(loss, self.parameters)
         for own, gradient, (mean, square) in zip(self.parameters, gradients, self._moments, strict=True):
             mean.lerp_(gradient, 1 - self.FIRST)
             square.mul_(self.SECOND).addcmul_(gradient, gradient, value=1 - self.SECOND)
-            own.addcdiv_(mean, (square.sqrt() / second).add_(self.EPSILON), value=-size)
+            own.addcdiv_(mean, square.sqrt().div_(second).add_(self.EPSILON), value=-size)
 
     def keep(self, rows: int) -> None:
         """Go on with the first rows of every parameter alone.

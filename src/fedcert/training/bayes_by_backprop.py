@@ -1,5 +1,6 @@
 """Bayes by Backprop: a mean-field Gaussian posterior by stochastic variational inference."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import ClassVar
@@ -74,14 +75,42 @@ class BayesByBackprop:
         optimiser = Adam([mean, rho], self.learning_rate)
         for _ in track(range(self.epochs), "training", self.epochs):
             for batch in torch.randperm(len(x), generator=generator).split(self.batch_size):
-                scale = softplus(rho)
                 noise = torch.randn(len(mean), generator=generator)
-                theta = mean + scale * noise
-                loss = cross_entropy(network(theta, x[batch]), label[batch])
-                loss = loss + self.kl_coefficient * self.divergence(mean, scale)
-                optimiser.step(loss)
+                own, wanted = x.index_select(0, batch), label[batch]
+
+                def loss(theta: Tensor, own: Tensor = own, wanted: Tensor = wanted) -> Tensor:
+                    return cross_entropy(network(theta, own), wanted)
+
+                optimiser.descend(self.gradients(loss, mean, rho, noise))
         with torch.no_grad():
             return DiagonalGaussian(mean.double(), softplus(rho).double())
+
+    def gradients(
+        self,
+        loss: Callable[[Tensor], Tensor],
+        mean: Float[Tensor, "*C n_w"],
+        rho: Float[Tensor, "*C n_w"],
+        noise: Float[Tensor, "*C n_w"],
+    ) -> tuple[Float[Tensor, "*C n_w"], Float[Tensor, "*C n_w"]]:
+        """∇_μ and ∇_ρ of loss(μ + softplus(ρ) ε) + β KL(q ‖ N(0, s² I)), the divergence's in closed form.
+
+        That is cheaper than to differentiate `divergence`, and gives the same to the last bit.
+
+        Args:
+            loss: of the parameters of networks.
+            mean: μ.
+            rho: ρ, of which gradients are wanted.
+            noise: ε.
+        """
+        scale, s = softplus(rho), self.prior_scale
+        with torch.no_grad():
+            theta = mean + scale * noise
+        (gradient,) = torch.autograd.grad(loss(theta.requires_grad_()), theta)
+        with torch.no_grad():
+            ratio, weight = scale / s, mean.new_tensor(self.kl_coefficient)
+            by_mean = gradient + mean / s * weight / s
+            by_scale = gradient * noise + (ratio * weight - weight / ratio) / s
+        return by_mean, torch.autograd.grad(scale, rho, by_scale)[0]
 
     def divergence(self, mean: Float[Tensor, "*C n_w"], scale: Float[Tensor, "*C n_w"]) -> Float[Tensor, ""]:
         """KL(N(μ, σ²) ‖ N(0, s²)) = Σ [log(s/σ) + (σ² + μ²)/(2 s²) − 1/2]."""

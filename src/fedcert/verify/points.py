@@ -10,6 +10,8 @@ from fedcert.model.layers import Affine, Layer
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 
+DOUBT = 2.0**-12  # in the size of the outputs: far more than single precision loses
+
 
 def accepts(network: Network, theta: Float[Tensor, "B n_w"], properties: Properties) -> Bool[Tensor, "B P"]:
     """Whether interval bounds over the region show each network safe, rounding apart.
@@ -23,7 +25,27 @@ def accepts(network: Network, theta: Float[Tensor, "B n_w"], properties: Propert
         properties: the properties.
     """
     outputs = _through(network.layers, network.unflatten(theta), properties, theta.dtype)
-    return _hold(properties, *outputs)
+    return (_least(properties, *outputs) >= 0).all(-1)
+
+
+def accepts_in_double(
+    network: Network, theta: Float[Tensor, "B n_w"], properties: Properties
+) -> Bool[Tensor, "B P"]:
+    """The same in double precision; networks in single precision are only decided there if they are close.
+
+    Args:
+        network: f.
+        theta: the parameters of B networks.
+        properties: the properties.
+    """
+    if theta.dtype == torch.float64:
+        return accepts(network, theta, properties)
+    centre, radius = _through(network.layers, network.unflatten(theta), properties, theta.dtype)
+    least, size = _least(properties, centre, radius), (centre.abs() + radius).amax((-2, -1))
+    clear = (least.abs() > DOUBT * size[:, None, None]).all(-1).all(-1)
+    accepted = (least >= 0).all(-1)
+    accepted[~clear] = accepts(network, theta[~clear].double(), properties)
+    return accepted
 
 
 def shows_safe(
@@ -42,7 +64,7 @@ def shows_safe(
     *before_parameters, parameters = network.unflatten(theta)
     h = _through(before, before_parameters, properties, theta.dtype)
     if not isinstance(last, Affine):
-        return _hold(properties, *last.points(parameters, *h))
+        return (_least(properties, *last.points(parameters, *h)) >= 0).all(-1)
     weight, bias = last.matrix(parameters)
     C, d = properties.C.to(theta.dtype), properties.d.to(theta.dtype)
     rows = torch.einsum("prk,bkh->bprh", C, weight)
@@ -65,10 +87,9 @@ def _through(
     return centre, radius
 
 
-def _hold(
+def _least(
     properties: Properties, centre: Float[Tensor, "B P K"], radius: Float[Tensor, "B P K"]
-) -> Bool[Tensor, "B P"]:
-    """Whether C z + d ≥ 0 for all outputs z within a radius of a centre."""
+) -> Float[Tensor, "B P R"]:
+    """The least of C z + d for all outputs z within a radius of a centre."""
     C, d = properties.C.to(centre.dtype), properties.d.to(centre.dtype)
-    least = torch.einsum("prk,bpk->bpr", C, centre) - torch.einsum("prk,bpk->bpr", C.abs(), radius) + d
-    return (least >= 0).all(-1)
+    return torch.einsum("prk,bpk->bpr", C, centre) - torch.einsum("prk,bpk->bpr", C.abs(), radius) + d

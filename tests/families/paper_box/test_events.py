@@ -55,7 +55,7 @@ def test_the_closed_form_gives_the_theory_figures_at_gamma_7(dimension, mean, de
 @pytest.mark.parametrize(("gamma", "dimension"), [(7.0, 50_890), (4.0, 100), (1.0, 3)])
 def test_masses_of_sampled_boxes_have_the_expectation_of_the_closed_form(gamma, dimension) -> None:
     law, samples = standard(dimension, 1e-5), 60
-    boxes = SampledBoxes(law, law.sample(samples, stream(0, "masses")), (gamma,))
+    boxes = SampledBoxes.drawn(law, samples, (gamma,), stream(0, "masses"))
     masses = law.log_mass(boxes[torch.arange(samples)]).exp()
     mean, deviation = expected_mass(gamma, dimension)
     assert abs(masses.mean().item() - mean) < 4 * deviation / math.sqrt(samples)
@@ -69,17 +69,24 @@ def test_at_gamma_5_the_mass_of_a_sampled_box_is_negligible() -> None:
 
 def test_the_estimated_order_is_the_order_of_the_masses() -> None:
     law = standard(200, 1e-5)
-    boxes = SampledBoxes(law, law.sample(20, stream(0, "order")), (3.0, 5.0, 7.0))
+    boxes = SampledBoxes.drawn(law, 20, (3.0, 5.0, 7.0), stream(0, "order"))
     masses = law.log_mass(boxes[torch.arange(60)])
     torch.testing.assert_close(boxes.estimated_log_mass().double(), masses, rtol=1e-4, atol=1e-4)
 
 
 def test_boxes_are_made_around_the_centres() -> None:
     law = DiagonalGaussian(torch.zeros(2, dtype=torch.float64), torch.tensor([1.0, 2.0], dtype=torch.float64))
-    centers = torch.tensor([[1.0, 1.0], [5.0, 5.0]], dtype=torch.float64)
-    boxes = SampledBoxes(law, centers, (1.0, 3.0))
+    deviations = torch.tensor([[1.0, 0.5], [5.0, 2.5]])  # of the centres (1, 1) and (5, 5)
+    boxes = SampledBoxes(law, deviations, (1.0, 3.0))
     assert len(boxes) == 4
     assert boxes[torch.tensor([1, 2])].upper.tolist() == [[4.0, 7.0], [6.0, 7.0]]
+
+
+def test_the_centres_are_samples_of_the_law() -> None:
+    law = standard(7, 1e-3)
+    boxes = SampledBoxes.drawn(law, 5, (1.0,), stream(0, "centres"))[torch.arange(5)]
+    middle = (boxes.lower + boxes.upper) / 2
+    torch.testing.assert_close(middle, law.sample(5, stream(0, "centres")), rtol=1e-12, atol=1e-15)
 
 
 def test_in_high_dimension_one_cell_remains() -> None:
@@ -116,7 +123,7 @@ def test_impossible_settings_raise(bad: dict) -> None:
 @pytest.mark.parametrize("gammas", [(0.2, 0.5), (3.0, 5.0)])
 def test_boxes_that_meet_do_and_nearly_all_others_are_disjoint(gammas: tuple[float, ...]) -> None:
     law = standard(20, 1e-3)
-    boxes = SampledBoxes(law, law.sample(30, stream(0, "meeting")), gammas)
+    boxes = SampledBoxes.drawn(law, 30, gammas, stream(0, "meeting"))
     everything = boxes[torch.arange(60)]
     for k in range(60):
         exact, found = overlap(everything[k], everything), boxes.meeting(k)
@@ -136,5 +143,5 @@ def test_what_is_not_worth_proving_is_not_proven(seed: int, scale: float) -> Non
     x, C = normal(generator, 5, 2), normal(generator, 5, 2, 2)
     properties = Properties(Box.around(x, 0.05), C, 3 - (C @ network(law.loc, x).unsqueeze(-1)).squeeze(-1))
     safe = Safe(network, properties, IntervalVerifier())
-    boxes = SampledBoxes(law, law.sample(20, generator), (1.0, 3.0, 6.0))
+    boxes = SampledBoxes.drawn(law, 20, (1.0, 3.0, 6.0), generator)
     assert not (safe(boxes[torch.arange(60)]).mT & ~boxes.worth_proving(safe)).any()

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -14,7 +13,7 @@ from fedcert.families.cells import Cells, retain_disjoint
 from fedcert.laws import DiagonalLaw, around
 from fedcert.numerics.box import Box
 from fedcert.progress import Tracker, silent
-from fedcert.verify import Safe
+from fedcert.verify import Safe, pieces
 from fedcert.verify.around import may_be_accepted
 
 LEVELS = 2**15  # number of levels of |s| with which masses are estimated
@@ -65,7 +64,7 @@ class PaperBox:
             generator: the source of randomness.
             track: shows progress.
         """
-        candidates = SampledBoxes(law, law.sample(self.centers, generator), self.gammas)
+        candidates = SampledBoxes.drawn(law, self.centers, self.gammas, generator)
         usable = None if safe is None else candidates.worth_proving(safe)
         if usable is not None and not usable.any():
             order = torch.arange(0, device=usable.device)
@@ -76,31 +75,43 @@ class PaperBox:
 
 @dataclass(frozen=True)
 class SampledBoxes:
-    """Boxes c ± γσ for every centre c and every γ, made on demand.
+    """Boxes c ± γσ for every centre c = μ + σ z and every γ, made on demand.
 
     Attributes:
-        law: the law, which gives the scale σ.
-        centers: the centres c.
+        law: the law, which gives the mean μ and the scale σ.
+        deviations: z; single precision makes drawing and holding them cheap.
         gammas: the expansion factors γ.
     """
 
     law: DiagonalLaw
-    centers: Float64[Tensor, "N n_w"]
+    deviations: Float32[Tensor, "N n_w"]
     gammas: tuple[float, ...]
 
+    @classmethod
+    def drawn(
+        cls, law: DiagonalLaw, count: int, gammas: tuple[float, ...], generator: torch.Generator
+    ) -> "SampledBoxes":
+        """Boxes around samples of the law.
+
+        Args:
+            law: the law.
+            count: how many samples.
+            gammas: the expansion factors γ.
+            generator: the source of randomness.
+        """
+        z = torch.randn(count, law.dimension, generator=generator, device=generator.device)
+        return cls(law, z.to(law.loc.device), gammas)
+
     def __len__(self) -> int:
-        return len(self.centers) * len(self.gammas)
+        return len(self.deviations) * len(self.gammas)
 
     def __getitem__(self, index: Int64[Tensor, " k"]) -> Box:
         gamma = torch.tensor(self.gammas, dtype=torch.float64, device=index.device)
         factor = gamma[index % len(self.gammas)].unsqueeze(-1)
-        return around(self.law, self.centers[index // len(self.gammas)], factor)
+        return around(self.law, self._centres(self.deviations[index // len(self.gammas)]), factor)
 
-    @cached_property
-    def standardised(self) -> Float32[Tensor, "N n_w"]:
-        """The centres s = (c − μ)/σ, in single precision; 0 for a fixed parameter, where c is μ."""
-        unit = torch.where(self.law.scale == 0, 1.0, self.law.scale)
-        return torch.stack([((c - self.law.loc) / unit).float() for c in self.centers])
+    def _centres(self, deviations: Float32[Tensor, "*batch n_w"]) -> Float64[Tensor, "*batch n_w"]:
+        return torch.addcmul(self.law.loc, self.law.scale, deviations.double())
 
     def estimated_log_mass(self) -> Float64[Tensor, "N_gammas"]:
         """An approximation of Σ_d log [1 − Q(γ − s_d) − Q(γ + s_d)], from a histogram of |s_d|.
@@ -108,16 +119,16 @@ class SampledBoxes:
         It only serves to order the candidates.
         """
         step = FARTHEST / LEVELS
-        middle = (torch.arange(LEVELS, dtype=torch.float64, device=self.centers.device) + 0.5) * step
+        middle = (torch.arange(LEVELS, dtype=torch.float64, device=self.deviations.device) + 0.5) * step
         factors = [torch.log1p(-(_q(gamma - middle) + _q(gamma + middle))) for gamma in self.gammas]
         table = torch.stack(factors, dim=-1)
-        levels = ((s.abs() / step).to(torch.int32).clamp(max=LEVELS - 1) for s in self.standardised)
+        levels = ((z.abs() / step).to(torch.int32).clamp(max=LEVELS - 1) for z in self.deviations)
         return torch.cat([level.bincount(minlength=LEVELS).double() @ table for level in levels])
 
     def meeting(self, k: int) -> Bool[Tensor, "N_gammas"]:
         """Which centres are nearer than γ + γ′ deviations in every coordinate, allowing for rounding."""
         centre, which = divmod(k, len(self.gammas))
-        distance = torch.cdist(self.standardised, self.standardised[centre].unsqueeze(0), p=math.inf)
+        distance = torch.cdist(self.deviations, self.deviations[centre].unsqueeze(0), p=math.inf)
         gamma = torch.tensor(self.gammas, device=distance.device)
         return (
             distance * (1 + ROUNDING_ALLOWANCE) + ROUNDING_ALLOWANCE < gamma + self.gammas[which]
@@ -130,8 +141,8 @@ class SampledBoxes:
         a monotone verifier, such as interval bounds, would not prove them. All others are looked at one by
         one, by bounds that are a little better than any proof.
         """
-        highest, lowest = self.centers.amax(0), self.centers.amin(0)
-        shape = len(safe.properties), len(self.centers), len(self.gammas)
+        highest, lowest = (self._centres(end) for end in (self.deviations.amax(0), self.deviations.amin(0)))
+        shape = len(safe.properties), len(self.deviations), len(self.gammas)
         worth = torch.ones(shape, dtype=torch.bool, device=highest.device)
         for place, gamma in enumerate(self.gammas):
             lower, upper = highest - gamma * self.law.scale, lowest + gamma * self.law.scale
@@ -141,7 +152,11 @@ class SampledBoxes:
         places.sort(key=self.gammas.__getitem__)
         if places:
             radii = [self.gammas[place] * self.law.scale for place in places]
-            accepted = may_be_accepted(safe.network, self.centers, radii, safe.properties[left])
+            asked = safe.properties[left]
+            accepted = torch.cat([
+                may_be_accepted(safe.network, self._centres(self.deviations[part]), radii, asked)
+                for part in pieces(self.deviations)
+            ])
             for place, own in zip(places, accepted.unbind(-1), strict=True):
                 worth[left, :, place] &= own.mT
         return worth.flatten(1)
