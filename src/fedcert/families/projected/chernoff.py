@@ -87,10 +87,15 @@ def own_moments(
         multiples: as for `moments`.
     """
     rates = _rates(form, multiples)
-    before = form.without_own_noise()
-    exponents = up(_exponents(before, rates) + log_envelope(up(rates * own)))
-    if not form.later:  # the noise of layer 2 is exactly that of its form
-        exponents = torch.minimum(exponents, _exponents(form, rates))
+    envelope = log_envelope(up(rates * own))
+    exponents = up(_exponents(form.without_own_noise(), rates) + envelope)
+    if form.later:
+        return Moments(rates, exponents)
+    # the noise of layer 2 is exactly that of its form, and may be much less than its bound
+    worse = (envelope > rates * rates * _rough_variances(form)[1] / 2).any(0)
+    if worse.any():
+        exact = _exponents(form.chosen(worse), rates[:, worse].unsqueeze(-1)).squeeze(-1)
+        exponents[:, worse] = torch.minimum(exponents[:, worse], exact)
     return Moments(rates, exponents)
 
 
@@ -133,12 +138,16 @@ def _exponents(form: LinearForm, rates: Float64[Tensor, "L P R"]) -> Float64[Ten
 
 def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
     """The approximate deviation of a form: it only chooses rates and steps."""
+    return sum((s * s for s in form.later), sum(_rough_variances(form))).sqrt()
+
+
+def _rough_variances(form: LinearForm) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+    """The approximate variances of Σ A_k h'_k, and of the noise of layer 2."""
     mean, square = _rough_moments(form)
     t = form.scale.unsqueeze(-2)
     least = (t * torch.special.ndtr(form.mean / t) / 2) ** 2  # where the difference of squares cancels
-    variance = form.coefficient**2 * torch.maximum(square - mean * mean, least) + form.noise**2 * square
-    later = sum((s * s for s in form.later), form.bias_noise**2)
-    return (variance.sum(-1) + later).sqrt()
+    variance = form.coefficient**2 * torch.maximum(square - mean * mean, least)
+    return variance.sum(-1), (form.noise**2 * square).sum(-1) + form.bias_noise**2
 
 
 def rough_mean(form: LinearForm) -> Float64[Tensor, "P R"]:
