@@ -115,6 +115,16 @@ class Prepared:
     known: Known
     price: Enclosure
 
+    def tilted(self, tilt: Float64[Tensor, "P"]) -> "Prepared":
+        """The same with another ρ of the lines of the last hidden layer, on which nothing here depends.
+
+        Args:
+            tilt: ρ.
+        """
+        *before, last = self.known.hidden
+        lines = Lines.of(last.lines.lower, last.lines.upper, tilt)
+        return replace(self, known=replace(self.known, hidden=(*before, replace(last, lines=lines))))
+
 
 def prepare(layers: Sequence[IndependentAffine], properties: Properties, split: Split) -> Prepared:
     """What is known of the hidden layers, at least one; the arguments are those of `analysis`."""
@@ -229,7 +239,8 @@ def _next_layer(
         split: the split of the failure probability.
         depth: the index of this layer.
     """
-    failure, layer, unit = split.deviation[:, depth], layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
+    failure, layer = split.deviation[:, depth], layers[-1]
+    unit = _unit(layer, known.radius.unsqueeze(-2))
     form = linear_form(torch.cat([unit[:1], -unit[:1]], dim=-2).expand(len(unit), -1, -1), layers, known)
     own, reach = _own_deviations(form, layer, known)
     found = ranges(form, reach, split.ranges[:, depth])

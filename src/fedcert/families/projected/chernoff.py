@@ -43,9 +43,12 @@ class Moments:
     rate: Float64[Tensor, "L P R"]
     exponent: Float64[Tensor, "L P R"]
 
-    def probability(self, y: Float64[Tensor, "P R"]) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
-        """An upper bound of Pr(Y ≤ y), 1 where nothing is known; and the λ that gave it."""
-        least, which = (self.exponent + Enclosure.exactly(self.rate) * y).upper.min(0)
+    def probability(
+        self, y: Float64[Tensor, "P R"] | None = None
+    ) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """An upper bound of Pr(Y ≤ y), 1 where nothing is known, and its λ; y is 0 where None."""
+        exponent = self.exponent if y is None else (self.exponent + Enclosure.exactly(self.rate) * y).upper
+        least, which = exponent.min(0)
         return Enclosure.exactly(least.clamp(max=0.0)).exp().upper.clamp(max=1.0), self._rate(which)
 
     def quantile(
@@ -125,10 +128,11 @@ def quantile_rates(failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
 def _exponents(form: LinearForm, rates: Float64[Tensor, "L P R"]) -> Float64[Tensor, "L P R"]:
     """Upper bounds of K(λ)."""
     logs, sizes = torch.empty_like(rates), torch.empty_like(rates)
-    terms = form.coefficient.shape[-1]
+    terms, noisy = form.coefficient.shape[-1], bool(form.noise.any())
     for at in in_blocks((rates.shape[1], rates.shape[2]), len(rates) * terms, rates.device):
         rate, scale = rates[:, *at].unsqueeze(-1), form.scale[at[0]]
-        own = log_moment(-rate * form.coefficient[at], rate * form.noise[at], form.mean[at], scale)
+        noise = rate * form.noise[at] if noisy else None
+        own = log_moment(-rate * form.coefficient[at], noise, form.mean[at], scale)
         logs[:, *at], sizes[:, *at] = own.sum(-1), own.abs_().sum(-1)
     variance = form.bias_noise * form.bias_noise + sum((s * s for s in form.later), torch.zeros_like(rates))
     value = logs - rates * form.constant + rates * rates * variance / 2

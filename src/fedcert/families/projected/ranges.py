@@ -37,10 +37,10 @@ class Ranges:
     active: Bool[Tensor, "P m"]
     inactive: Bool[Tensor, "P m"]
     price: Float64[Tensor, "P m"]
-    rate: Float64[Tensor, "P 2*m"]
+    rate: Float64[Tensor, "P sides"]
 
 
-def ranges(form: LinearForm, own: Float64[Tensor, "P 2*m"], most: Float64[Tensor, "P"]) -> Ranges:
+def ranges(form: LinearForm, own: Float64[Tensor, "P sides"], most: Float64[Tensor, "P"]) -> Ranges:
     """The ranges that exponential moments give.
 
     A neuron that is active, or inactive, on the whole region except with a probability within that of one
@@ -58,14 +58,14 @@ def ranges(form: LinearForm, own: Float64[Tensor, "P 2*m"], most: Float64[Tensor
 
     near = _near(form)
     once = own_moments(form.chosen(near), _column(own[near]), concentration_width(never[near]).view(1, -1, 1))
-    probability[near], zero_rate[near] = map(_flat, once.probability(torch.zeros_like(_column(own[near]))))
+    probability[near], zero_rate[near] = map(_flat, once.probability())
 
     open_ones = ~_either(probability <= never)
     if open_ones.any():
         failure, reach = every[open_ones], _column(own[open_ones])
         found = own_moments(form.chosen(open_ones), reach, quantile_rates(failure))
         quantile[open_ones], quantile_rate[open_ones] = map(_flat, found.quantile(failure))
-        probability[open_ones], zero_rate[open_ones] = map(_flat, found.probability(torch.zeros_like(reach)))
+        probability[open_ones], zero_rate[open_ones] = map(_flat, found.probability())
 
     (low, minus_high), (below, over) = quantile.chunk(2, dim=-1), probability.chunk(2, dim=-1)
     active = below <= most.unsqueeze(-1)
@@ -81,7 +81,7 @@ def ranges(form: LinearForm, own: Float64[Tensor, "P 2*m"], most: Float64[Tensor
 
 
 def excess_of(
-    form: LinearForm, own: Float64[Tensor, "P 2*m"], found: Ranges, soft: Bool[Tensor, "P"]
+    form: LinearForm, own: Float64[Tensor, "P sides"], found: Ranges, soft: Bool[Tensor, "P"]
 ) -> Excess:
     """How far neurons of unknown sign are beyond thresholds, where lines may be exceeded; else unknown.
 

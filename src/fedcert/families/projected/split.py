@@ -65,7 +65,7 @@ class Tried:
         split: Split,
         prepared: Prepared | None = None,
     ) -> "Tried":
-        """The arguments are those of `analysis`."""
+        """What it gives; the arguments are those of `analysis`."""
         if prepared is None and len(layers) > 1:
             prepared = prepare(layers, properties, split)
         return cls(violation(layers, properties, split, prepared), split, prepared)
@@ -141,19 +141,31 @@ def _search(layers: Sequence[IndependentAffine], properties: Properties) -> Trie
         soft = replace(split, reach=torch.ones_like(split.reach))
         best = best.or_better(Tried.of(layers, properties[worth], soft), worth)
     for coordinate in coordinates(len(layers)):
-        last = 0 < coordinate[1] == len(layers) - 1
         moved = torch.zeros_like(best.total, dtype=torch.bool)
         for factor in FACTORS[coordinate[0]]:
             worth = (best.total > GOOD_ENOUGH) & ~moved
             while worth.any():
                 own, before = rows_of(best, worth), best.total
                 candidate = _changed(own.split, coordinate, factor)
-                tried = Tried.of(layers, properties[worth], candidate, own.prepared if last else None)
+                tried = Tried.of(
+                    layers, properties[worth], candidate, _still_known(own.prepared, candidate, coordinate)
+                )
                 best = best.or_better(tried, worth)
                 least = torch.where(before < 1, 0.0, HARDLY * before)
                 moved |= (best.total < before) & _inside(best.split, coordinate)  # no way on from there
                 worth = worth & (before - best.total > least)
     return best
+
+
+def _still_known(before: Prepared | None, split: Split, coordinate: Coordinate) -> Prepared | None:
+    """What is known of the hidden layers after one coordinate changed; None if it has to be found again."""
+    name, place = coordinate
+    if before is None:
+        return None
+    hidden = len(before.known.spreads)
+    if name == "tilt" and place == hidden - 1:
+        return before.tilted(split.tilt[:, place])
+    return before if place == hidden else None
 
 
 def coordinates(layers: int) -> list[Coordinate]:
