@@ -50,7 +50,7 @@ def with_rows(value: T, index: Any, other: T) -> T:
     """
     if isinstance(value, Tensor):
         changed = value.clone()
-        changed[index] = other
+        changed[index] = other  # type: ignore[assignment]
         return changed  # type: ignore[return-value]
     if isinstance(value, tuple) and isinstance(other, tuple):
         pairs = zip(value, other, strict=True)

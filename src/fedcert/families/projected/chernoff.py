@@ -142,7 +142,8 @@ def _exponents(form: LinearForm, rates: Float64[Tensor, "L P R"]) -> Float64[Ten
 
 def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
     """The approximate deviation of a form: it only chooses rates and steps."""
-    return sum((s * s for s in form.later), sum(_rough_variances(form))).sqrt()
+    known, noise = _rough_variances(form)
+    return sum((s * s for s in form.later), known + noise).sqrt()
 
 
 def _rough_variances(form: LinearForm) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
