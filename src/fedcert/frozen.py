@@ -1,4 +1,4 @@
-"""Frozen data with other values that need no check, and some rows of it."""
+"""Frozen data with other values that need no check, some rows of it, and other rows in their place."""
 
 from copy import copy
 from dataclasses import fields, is_dataclass
@@ -37,4 +37,27 @@ def rows_of(value: T, index: Any) -> T:
         return tuple(rows_of(own, index) for own in value)  # type: ignore[return-value]
     if is_dataclass(value) and not isinstance(value, type):
         return unchecked(value, **{f.name: rows_of(getattr(value, f.name), index) for f in fields(value)})
+    return value
+
+
+def with_rows(value: T, index: Any, other: T) -> T:
+    """Frozen data as `rows_of` takes it, with other rows in the place of some.
+
+    Args:
+        value: a tensor, a tuple or a frozen dataclass of such values.
+        index: which rows are replaced.
+        other: data of the same form, with these rows alone.
+    """
+    if isinstance(value, Tensor):
+        changed = value.clone()
+        changed[index] = other  # type: ignore[assignment]
+        return changed  # type: ignore[return-value]
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        pairs = zip(value, other, strict=True)
+        return tuple(with_rows(own, index, theirs) for own, theirs in pairs)  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        changes = {
+            f.name: with_rows(getattr(value, f.name), index, getattr(other, f.name)) for f in fields(value)
+        }
+        return unchecked(value, **changes)
     return value

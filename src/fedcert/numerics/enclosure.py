@@ -7,6 +7,7 @@ wider, never wrong. Large products are charged by hand instead (`numerics`), sin
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from jaxtyping import Float64
@@ -42,11 +43,21 @@ class Enclosure:
         object.__setattr__(self, "upper", self.upper.nan_to_num(math.inf, math.inf, -math.inf))
 
     @classmethod
+    def _of(cls, lower: Float64[Tensor, "*shape"], upper: Float64[Tensor, "*shape"]) -> "Enclosure":
+        """Ends of which each is a number; one tensor for both where the numbers are known exactly."""
+        own = object.__new__(cls)
+        object.__setattr__(own, "lower", lower)
+        object.__setattr__(own, "upper", upper)
+        return own
+
+    @classmethod
     def exactly(cls, x: "Number") -> "Enclosure":
         """The floats themselves, each a real number; NaN and infinity are none."""
         value = x if isinstance(x, Tensor) else torch.tensor(x, dtype=torch.float64)
         finite = value.isfinite()
-        return cls(torch.where(finite, value, -math.inf), torch.where(finite, value, math.inf))
+        if finite.all():
+            return cls._of(value, value)
+        return cls._of(torch.where(finite, value, -math.inf), torch.where(finite, value, math.inf))
 
     @classmethod
     def between(cls, lower: "Number", upper: "Number") -> "Enclosure":
@@ -83,27 +94,26 @@ class Enclosure:
         )
 
     def __getitem__(self, index: object) -> "Enclosure":
-        return Enclosure(self.lower[index], self.upper[index])  # type: ignore[index]
+        return Enclosure._of(self.lower[index], self.upper[index])  # type: ignore[index]
 
     def __neg__(self) -> "Enclosure":
-        return Enclosure(-self.upper, -self.lower)
+        return Enclosure._of(-self.upper, -self.lower)
 
     def __add__(self, other: "Operand") -> "Enclosure":
         y = enclosed(other)
         return Enclosure(down(self.lower + y.lower), up(self.upper + y.upper))
 
     def __sub__(self, other: "Operand") -> "Enclosure":
-        return self + -enclosed(other)
+        y = enclosed(other)
+        return Enclosure(down(self.lower - y.upper), up(self.upper - y.lower))
 
     def __rsub__(self, other: "Number") -> "Enclosure":
-        return enclosed(other) + -self
+        return enclosed(other) - self
 
     def __mul__(self, other: "Operand") -> "Enclosure":
         y = enclosed(other)
-        ends = torch.stack([
-            _product(a, b) for a in (self.lower, self.upper) for b in (y.lower, y.upper)
-        ])  # fmt: skip
-        return Enclosure(down(ends.amin(0)), up(ends.amax(0)))
+        ends = [_product(a, b) for a in self._ends for b in y._ends]
+        return Enclosure._of(down(reduce(torch.minimum, ends)), up(reduce(torch.maximum, ends)))
 
     def __truediv__(self, other: "Operand") -> "Enclosure":
         """All quotients x / y with y ≠ 0.
@@ -115,12 +125,10 @@ class Enclosure:
         negative = y.upper <= 0
         low, high = torch.where(negative, -y.upper, y.lower), torch.where(negative, -y.lower, y.upper)
         # 0 + 0 is never −0, which would give the quotient the wrong sign
-        ends = torch.stack([
-            _quotient(a, b + 0.0) for a in (self.lower, self.upper) for b in (low, high)
-        ])  # fmt: skip
+        ends = [_quotient(a, b + 0.0) for a in self._ends for b in (low, high)]
         signed = (low >= 0) & (high > 0)
-        least = torch.where(signed, down(ends.amin(0)), -math.inf)
-        most = torch.where(signed, up(ends.amax(0)), math.inf)
+        least = torch.where(signed, down(reduce(torch.minimum, ends)), -math.inf)
+        most = torch.where(signed, up(reduce(torch.maximum, ends)), math.inf)
         return Enclosure(torch.where(negative, -most, least), torch.where(negative, -least, most))
 
     __radd__ = __add__
@@ -145,16 +153,23 @@ class Enclosure:
     def where(self, chosen: Tensor, other: "Operand") -> "Enclosure":
         """These numbers where chosen, the others elsewhere."""
         y = enclosed(other)
-        return Enclosure(torch.where(chosen, self.lower, y.lower), torch.where(chosen, self.upper, y.upper))
+        return Enclosure._of(
+            torch.where(chosen, self.lower, y.lower), torch.where(chosen, self.upper, y.upper)
+        )
 
     def clamp(self, least: float = -math.inf, most: float = math.inf) -> "Enclosure":
         """min(max(x, least), most)."""
-        return Enclosure(self.lower.clamp(least, most), self.upper.clamp(least, most))
+        return Enclosure._of(self.lower.clamp(least, most), self.upper.clamp(least, most))
 
     def minimum(self, other: "Operand") -> "Enclosure":
         """The lesser of x and y."""
         y = enclosed(other)
-        return Enclosure(torch.minimum(self.lower, y.lower), torch.minimum(self.upper, y.upper))
+        return Enclosure._of(torch.minimum(self.lower, y.lower), torch.minimum(self.upper, y.upper))
+
+    @property
+    def _ends(self) -> tuple[Tensor, ...]:
+        """The ends, once where they are the same."""
+        return (self.lower,) if self.lower is self.upper else (self.lower, self.upper)
 
     def size(self) -> "Enclosure":
         """|x|."""
@@ -207,8 +222,8 @@ def enclosed(x: Operand) -> Enclosure:
 
 
 def _product(a: Float64[Tensor, "*a"], b: Float64[Tensor, "*b"]) -> Float64[Tensor, "*c"]:
-    """The product of two ends; that of 0 and an infinite end is 0, since no number is infinite."""
-    return torch.where((a == 0) | (b == 0), 0.0, a * b)
+    """The product of two ends; that of 0 and an infinite end, NaN, is 0, since no number is infinite."""
+    return (a * b).nan_to_num(0.0, math.inf, -math.inf)
 
 
 def _quotient(a: Float64[Tensor, "*a"], b: Float64[Tensor, "*b"]) -> Float64[Tensor, "*c"]:

@@ -40,6 +40,8 @@ def tail_upper(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 def tail(z: Enclosure) -> Enclosure:
     """Q(z) = Pr(Z > z) for a standard normal Z: it falls with z."""
     right = Enclosure(tail_lower(z.upper.clamp(min=0.0)), tail_upper(z.lower.clamp(min=0.0)))
+    if (z.lower >= 0).all():
+        return right.clamp(0.0, 1.0)
     left = 1 - Enclosure(tail_lower(-z.lower.clamp(max=0.0)), tail_upper(-z.upper.clamp(max=0.0)))
     return Enclosure(
         torch.where(z.upper >= 0, right.lower, left.lower), torch.where(z.lower >= 0, right.upper, left.upper)

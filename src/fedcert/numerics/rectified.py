@@ -31,7 +31,7 @@ def second_moment(mean: Float64[Tensor, "P k"], deviation: Float64[Tensor, "P k"
 
 def log_moment(
     linear: Float64[Tensor, "*rates P R k"],
-    quadratic: Float64[Tensor, "*rates P R k"],
+    quadratic: Float64[Tensor, "*rates P R k"] | None,
     mean: Float64[Tensor, "P R k"],
     deviation: Float64[Tensor, "P k"],
 ) -> Float64[Tensor, "*rates P R k"]:
@@ -47,29 +47,34 @@ def log_moment(
 
     Args:
         linear: c, or c after one rounding: the error of that is charged too.
-        quadratic: q ≥ 0, whose square multiplies h² / 2, or q after one rounding.
+        quadratic: q ≥ 0, whose square multiplies h² / 2, or q after one rounding; None for 0.
         mean: μ.
         deviation: t.
     """
     t = deviation.unsqueeze(-2)
-    nu, v, w = mean / t, linear * t, (quadratic * t).square_()
-    half, rest = nu.square() / 2, (1 - w).clamp_(min=0.5)
-    root = rest.sqrt()
-    edge, mixed = (nu + v).div_(root), nu * v
-    squares = torch.addcmul(v * v, half, w, value=2.0)
+    nu, v = mean / t, linear * t
+    half, edge, mixed, squares = nu.square() / 2, nu + v, nu * v, v * v
+    w = None if quadratic is None else (quadratic * t).square_()
+    rest = None if w is None else (1 - w).clamp_(min=0.5)
+    root = None if rest is None else rest.sqrt()
+    if w is not None and root is not None:
+        edge.div_(root)
+        squares.addcmul_(half, w, value=2.0)
     exponent = torch.add(squares, mixed, alpha=2.0)
     size = squares.add_(mixed.abs_(), alpha=2.0)
-    active = torch.where(edge > 0, exponent.add_(size, alpha=_CHARGE).div_(2 * rest), half * (_CHARGE - 1))
+    exponent.add_(size, alpha=_CHARGE).div_(2.0 if rest is None else 2 * rest)
+    active = torch.where(edge > 0, exponent, half * (_CHARGE - 1))
     below = edge.clamp(-FARTHEST, 0.0)
     active.addcmul_(below, below, value=_CHARGE)
     inactive = nu.clamp(min=0.0).square().mul_(_CHARGE - 0.5)
     largest = torch.maximum(active, inactive)
     total = (inactive - largest).exp_().mul_(_scaled_tail(nu))
-    total.add_(active.sub_(largest).exp_().mul_(_scaled_tail(edge.neg_())).div_(root))
+    share = active.sub_(largest).exp_().mul_(_scaled_tail(edge.neg_()))
+    total.add_(share if root is None else share.div_(root))
     log = total.clamp_(min=SMALLEST_NORMAL).log_()
     error = rounding_error(_ROUNDINGS, log.abs().add_(largest.abs()).add_(1.0))
     found = up(largest.add_(log).add_(error)).nan_to_num_(math.inf, math.inf)
-    return torch.where(w <= 0.5, found, math.inf)
+    return found if w is None else torch.where(w <= 0.5, found, math.inf)
 
 
 def _scaled_tail(z: Float64[Tensor, "*shape"]) -> Float64[Tensor, "*shape"]:

@@ -7,6 +7,7 @@ of at most 2^-1074.
 """
 
 import math
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -37,6 +38,7 @@ def require_gradual_underflow() -> None:
         raise FloatingPointError("denormal numbers are flushed to zero: call torch.set_flush_denormal(False)")
 
 
+@lru_cache
 def gamma(roundings: int) -> float:
     """γ_k = k·u / (1 − k·u): bounds the relative error of k roundings, itself rounded up."""
     product = roundings * UNIT_ROUNDOFF
@@ -62,12 +64,18 @@ def rounding_error(roundings: int, magnitude: Float[Tensor, "*shape"]) -> Float[
 
 def down(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """The next smaller float: below the real result of the one rounded operation that gave x."""
-    return torch.nextafter(x, x.new_full((), -math.inf))
+    return torch.nextafter(x, _infinite(-math.inf, x.dtype, x.device))
 
 
 def up(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """The next larger float: above the real result of the one rounded operation that gave x."""
-    return torch.nextafter(x, x.new_full((), math.inf))
+    return torch.nextafter(x, _infinite(math.inf, x.dtype, x.device))
+
+
+@lru_cache
+def _infinite(sign: float, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """∞ or −∞; made once, since the next float is asked for thousands of times."""
+    return torch.full((), sign, dtype=dtype, device=device)
 
 
 def above(x: Float[Tensor, "*shape"], roundings: int) -> Float[Tensor, "*shape"]:

@@ -132,6 +132,17 @@ def test_what_is_known_of_hidden_layers_serves_other_last_layers_and_margins(wid
     assert torch.equal(found.events, expected.events)
 
 
+def test_another_slope_of_the_last_lines_needs_nothing_else_anew() -> None:
+    layers, properties = make_problem(1, (3, 5, 4, 2))
+    split = uniform_split(layers, properties, STARTS[0])
+    known = prepare(layers, properties, split)
+    other = replace(split, tilt=torch.full_like(split.tilt, 3.0))
+    expected = analysis(layers, properties, other)[0]
+    found = analysis(layers, properties, other, known.tilted(other.tilt[:, 1]))[0]
+    assert torch.equal(found.tails, expected.tails)
+    assert torch.equal(found.events, expected.events)
+
+
 def test_a_search_remembers_what_is_known_with_its_split(monkeypatch: pytest.MonkeyPatch) -> None:
     layers, properties = make_problem(2, (3, 5, 4, 2))
     monkeypatch.setattr(splitting, "ELEMENTS", 100)  # two properties at a time

@@ -15,10 +15,11 @@ from torch import Tensor
 
 from fedcert.errors import ShapeMismatch
 from fedcert.families.projected.centre import Hidden, Known, LinearForm, linear_form
-from fedcert.families.projected.chernoff import average_excess, moments, own_moments, quantile_rates
+from fedcert.families.projected.chernoff import moments, quantile_rates
 from fedcert.families.projected.constraint_tails import TailChoices, constraint_forms, constraint_tails
-from fedcert.families.projected.excess import Excess, price_of_excess
+from fedcert.families.projected.excess import price_of_excess
 from fedcert.families.projected.later import lowest_deviations
+from fedcert.families.projected.ranges import excess_of, ranges
 from fedcert.families.projected.rectified import Rectified, first_activations
 from fedcert.families.projected.relaxation import Lines
 from fedcert.families.projected.spread import (
@@ -113,6 +114,16 @@ class Prepared:
 
     known: Known
     price: Enclosure
+
+    def tilted(self, tilt: Float64[Tensor, "P"]) -> "Prepared":
+        """The same with another ρ of the lines of the last hidden layer, on which nothing here depends.
+
+        Args:
+            tilt: ρ.
+        """
+        *before, last = self.known.hidden
+        lines = Lines.of(last.lines.lower, last.lines.upper, tilt)
+        return replace(self, known=replace(self.known, hidden=(*before, replace(last, lines=lines))))
 
 
 def prepare(layers: Sequence[IndependentAffine], properties: Properties, split: Split) -> Prepared:
@@ -218,11 +229,9 @@ def _next_layer(
 ) -> tuple[Known, Enclosure]:
     """What is known with one more hidden layer, and the price of its ranges and means.
 
-    A neuron that is active, or inactive, on the whole region except with a probability within that of a
-    range pays that probability; any other neuron pays twice that of a range. Its rows rely on 4 (3 l − 2)
-    events of movement (two for the range, one for the mean, one for its own movement) and on
-    `deviation_events` of deviations, less those of layers whose weights are known. Where nothing is random,
-    nothing is paid.
+    A neuron's rows rely on 4 (3 l − 2) events of movement (two for the range, one for the mean, one for its
+    own movement) and on `deviation_events` of deviations, less those of layers whose weights are known.
+    Where nothing is random, nothing is paid.
 
     Args:
         layers: the layers up to this one.
@@ -230,33 +239,22 @@ def _next_layer(
         split: the split of the failure probability.
         depth: the index of this layer.
     """
-    most, failure = split.ranges[:, depth], split.deviation[:, depth]
-    layer, unit = layers[-1], _unit(layers[-1], known.radius.unsqueeze(-2))
+    failure, layer = split.deviation[:, depth], layers[-1]
+    unit = _unit(layer, known.radius.unsqueeze(-2))
     form = linear_form(torch.cat([unit[:1], -unit[:1]], dim=-2).expand(len(unit), -1, -1), layers, known)
     own, reach = _own_deviations(form, layer, known)
-    found = own_moments(form, reach, quantile_rates(most))
-    quantile, quantile_rate = found.quantile(most)
-    probability, zero_rate = found.probability(torch.zeros_like(form.constant))
-    (low, minus_high), (below, over) = quantile.chunk(2, dim=-1), probability.chunk(2, dim=-1)
-    active = below <= most.unsqueeze(-1)
-    inactive = ~active & (over <= most.unsqueeze(-1))
-    price = torch.where(active, below, torch.where(inactive, over, 2 * most.unsqueeze(-1)))
-    price, mean_price = zero_or_one(price, layers), zero_or_one(failure, layers)
-    lower = torch.where(active, 0.0, torch.where(inactive, -torch.inf, low))
-    upper = torch.where(active, torch.inf, torch.where(inactive, 0.0, -minus_high))
+    found = ranges(form, reach, split.ranges[:, depth])
+    excess = excess_of(form, reach, found, (split.reach > 0).any(-1))
+    price, mean_price = zero_or_one(found.price, layers), zero_or_one(failure, layers)
 
     means = form.rows(slice(layer.outputs, None)).without_own_noise()
     minus_mean, mean_rate = moments(means, quantile_rates(failure)).quantile(failure)
     moved = movement(unit, layers, known.radius, known.spreads, known.moving)
     before = known.hidden[-1].ceiling if known.hidden else up(known.first.ceiling + known.spreads[0].radius)
-    lines, ceiling = Lines.of(lower, upper, split.tilt[:, depth]), layer.ceiling(before)
-    rate = torch.where((active | inactive).repeat(1, 2), zero_rate, quantile_rate)
-    soft = bool((split.reach > 0).any())
-    excess = average_excess(form, reach) if soft else Excess.unknown(form.constant)
-    hidden = Hidden(lines, -minus_mean, own, ceiling, rate, mean_rate, excess)
-    grown = replace(
-        known, spreads=(*known.spreads, Spread.of(moved, active, inactive)), hidden=(*known.hidden, hidden)
-    )
+    lines, ceiling = Lines.of(found.lower, found.upper, split.tilt[:, depth]), layer.ceiling(before)
+    hidden = Hidden(lines, -minus_mean, own, ceiling, found.rate, mean_rate, excess)
+    spread = Spread.of(moved, found.active, found.inactive)
+    grown = replace(known, spreads=(*known.spreads, spread), hidden=(*known.hidden, hidden))
     return grown, Enclosure.exactly(price).sum() + layer.outputs * Enclosure.exactly(mean_price)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.families.projected.excess import Excess
@@ -128,6 +128,27 @@ class LinearForm:
             tuple(own[:, chosen] for own in self.later),
             self.scale,
             excess=None if self.excess is None else self.excess[:, chosen],
+        )
+
+    def chosen(self, rows: Bool[Tensor, "P R"]) -> "LinearForm":
+        """Some of the rows, each as the one row of a problem of its own.
+
+        Args:
+            rows: which ones.
+        """
+
+        def one(own: Tensor) -> Tensor:
+            return own[rows].unsqueeze(1)
+
+        return LinearForm(
+            one(self.constant),
+            one(self.coefficient),
+            one(self.mean),
+            one(self.noise),
+            one(self.bias_noise),
+            tuple(one(own) for own in self.later),
+            self.scale[rows.nonzero(as_tuple=True)[0]],
+            excess=None if self.excess is None else one(self.excess),
         )
 
     def without_own_noise(self) -> "LinearForm":

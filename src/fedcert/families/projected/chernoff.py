@@ -43,9 +43,12 @@ class Moments:
     rate: Float64[Tensor, "L P R"]
     exponent: Float64[Tensor, "L P R"]
 
-    def probability(self, y: Float64[Tensor, "P R"]) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
-        """An upper bound of Pr(Y ≤ y), 1 where nothing is known; and the λ that gave it."""
-        least, which = (self.exponent + Enclosure.exactly(self.rate) * y).upper.min(0)
+    def probability(
+        self, y: Float64[Tensor, "P R"] | None = None
+    ) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+        """An upper bound of Pr(Y ≤ y), 1 where nothing is known, and its λ; y is 0 where None."""
+        exponent = self.exponent if y is None else (self.exponent + Enclosure.exactly(self.rate) * y).upper
+        least, which = exponent.min(0)
         return Enclosure.exactly(least.clamp(max=0.0)).exp().upper.clamp(max=1.0), self._rate(which)
 
     def quantile(
@@ -87,10 +90,15 @@ def own_moments(
         multiples: as for `moments`.
     """
     rates = _rates(form, multiples)
-    before = form.without_own_noise()
-    exponents = up(_exponents(before, rates) + log_envelope(up(rates * own)))
-    if not form.later:  # the noise of layer 2 is exactly that of its form
-        exponents = torch.minimum(exponents, _exponents(form, rates))
+    envelope = log_envelope(up(rates * own))
+    exponents = up(_exponents(form.without_own_noise(), rates) + envelope)
+    if form.later:
+        return Moments(rates, exponents)
+    # the noise of layer 2 is exactly that of its form, and may be much less than its bound
+    worse = (envelope > rates * rates * _rough_variances(form)[1] / 2).any(0)
+    if worse.any():
+        exact = _exponents(form.chosen(worse), rates[:, worse].unsqueeze(-1)).squeeze(-1)
+        exponents[:, worse] = torch.minimum(exponents[:, worse], exact)
     return Moments(rates, exponents)
 
 
@@ -120,10 +128,11 @@ def quantile_rates(failure: Float64[Tensor, "P"]) -> Float64[Tensor, "L P 1"]:
 def _exponents(form: LinearForm, rates: Float64[Tensor, "L P R"]) -> Float64[Tensor, "L P R"]:
     """Upper bounds of K(λ)."""
     logs, sizes = torch.empty_like(rates), torch.empty_like(rates)
-    terms = form.coefficient.shape[-1]
+    terms, noisy = form.coefficient.shape[-1], bool(form.noise.any())
     for at in in_blocks((rates.shape[1], rates.shape[2]), len(rates) * terms, rates.device):
         rate, scale = rates[:, *at].unsqueeze(-1), form.scale[at[0]]
-        own = log_moment(-rate * form.coefficient[at], rate * form.noise[at], form.mean[at], scale)
+        noise = rate * form.noise[at] if noisy else None
+        own = log_moment(-rate * form.coefficient[at], noise, form.mean[at], scale)
         logs[:, *at], sizes[:, *at] = own.sum(-1), own.abs_().sum(-1)
     variance = form.bias_noise * form.bias_noise + sum((s * s for s in form.later), torch.zeros_like(rates))
     value = logs - rates * form.constant + rates * rates * variance / 2
@@ -133,12 +142,17 @@ def _exponents(form: LinearForm, rates: Float64[Tensor, "L P R"]) -> Float64[Ten
 
 def deviation(form: LinearForm) -> Float64[Tensor, "P R"]:
     """The approximate deviation of a form: it only chooses rates and steps."""
+    known, noise = _rough_variances(form)
+    return sum((s * s for s in form.later), known + noise).sqrt()
+
+
+def _rough_variances(form: LinearForm) -> tuple[Float64[Tensor, "P R"], Float64[Tensor, "P R"]]:
+    """The approximate variances of Σ A_k h'_k, and of the noise of layer 2."""
     mean, square = _rough_moments(form)
     t = form.scale.unsqueeze(-2)
     least = (t * torch.special.ndtr(form.mean / t) / 2) ** 2  # where the difference of squares cancels
-    variance = form.coefficient**2 * torch.maximum(square - mean * mean, least) + form.noise**2 * square
-    later = sum((s * s for s in form.later), form.bias_noise**2)
-    return (variance.sum(-1) + later).sqrt()
+    variance = form.coefficient**2 * torch.maximum(square - mean * mean, least)
+    return variance.sum(-1), (form.noise**2 * square).sum(-1) + form.bias_noise**2
 
 
 def rough_mean(form: LinearForm) -> Float64[Tensor, "P R"]:

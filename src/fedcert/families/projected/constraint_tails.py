@@ -81,7 +81,7 @@ def constraint_tails(
     centre, spread = rough_mean(form), deviation(form)
     factors = torch.tensor(TAIL_RATES, dtype=centre.dtype, device=centre.device).view(-1, 1, 1)
     best = (centre / spread).clamp(0.1, 50.0)
-    tails, rate = moments(form, factors * best).probability(torch.zeros_like(centre))
+    tails, rate = moments(form, factors * best).probability()
     worth = (tails > WORTH_INVERTING) & (centre > -HOPELESS * spread)
     terms = torch.zeros_like(centre, dtype=torch.int32)
     if centre.device.type != "cpu" and worth.any():

@@ -14,7 +14,6 @@ from fedcert.families.projected.choices import (
     EXACT,
     PIECES,
     Choices,
-    best_of,
     chosen_violation,
     least_chained_violation,
     prefixed,
@@ -27,6 +26,7 @@ from fedcert.families.projected.margins import may_be_negative
 from fedcert.families.projected.nodes import bounds_and_witness
 from fedcert.families.projected.pieces import Cut, better_cut, bound_of_pieces, cut_regions
 from fedcert.families.projected.split import GOOD_ENOUGH, STARTS, Searched, parts, searched, uniform_split
+from fedcert.frozen import with_rows
 from fedcert.laws import GaussianLaw
 from fedcert.laws.affine import IndependentAffine, independent
 from fedcert.model.network import Network
@@ -259,16 +259,32 @@ def upper_bound(
 def _least_satisfaction(
     layers: Sequence[IndependentAffine], negated: Properties, trivial: Bool[Tensor, "P R"]
 ) -> tuple[Float64[Tensor, "P"], Choices]:
-    """The least bound found of the probability that one of the constraints is satisfied at a point."""
-    bounds, choices = [], []
-    starts = [(start, 0.0) for start in STARTS] + [(STARTS[0], 1.0)] * (len(layers) > 2)
-    for start, reach in starts:
-        split = uniform_split(layers, negated, start, reach)
-        found, chosen = chosen_violation(layers, negated, split)
-        holds = torch.where(trivial, (negated.d <= 0).to(found.tails.dtype), found.tails)
-        least, constraint = holds.min(-1)
-        bounds.append((Enclosure.exactly(least) + found.events).upper.clamp(max=1.0))
-        choices.append({"constraint": constraint.int(), **chosen})
-        if (bounds[-1] == 1).all():  # no point that the attack found is a violation
+    """The least bound found of the probability that one of the constraints is satisfied at a point.
+
+    Where all tails are 1, the point that the attack found is no violation, and no other split is tried.
+    """
+    least, worth, chosen = _satisfaction(layers, negated, trivial, uniform_split(layers, negated, STARTS[0]))
+    others = [(start, 0.0) for start in STARTS[1:]] + [(STARTS[0], 1.0)] * (len(layers) > 2)
+    for start, reach in others:
+        if not worth.any():
             break
-    return best_of(bounds, choices)
+        asked = negated[worth]
+        split = uniform_split(layers, asked, start, reach)
+        tried, still, choices = _satisfaction(layers, asked, trivial[worth], split)
+        better = tried < least[worth]
+        wins = worth.masked_scatter(worth, better)
+        least = with_rows(least, wins, tried[better])
+        chosen = {name: with_rows(own, wins, choices[name][better]) for name, own in chosen.items()}
+        worth = worth.masked_scatter(worth, still)
+    return least, chosen
+
+
+def _satisfaction(
+    layers: Sequence[IndependentAffine], negated: Properties, trivial: Bool[Tensor, "P R"], split: Split
+) -> tuple[Float64[Tensor, "P"], Bool[Tensor, "P"], Choices]:
+    """The bound that one split gives, whether some tail is below 1, and the choices."""
+    found, chosen = chosen_violation(layers, negated, split)
+    holds = torch.where(trivial, (negated.d <= 0).to(found.tails.dtype), found.tails)
+    least, constraint = holds.min(-1)
+    bound = (Enclosure.exactly(least) + found.events).upper.clamp(max=1.0)
+    return bound, least < 1, {"constraint": constraint.int(), **chosen}

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from fedcert.families.projected.bound import Prepared, Split, Violation, prepare, violation
-from fedcert.frozen import rows_of
+from fedcert.frozen import rows_of, with_rows
 from fedcert.laws.affine import IndependentAffine
 from fedcert.model.properties import Properties
 from fedcert.numerics.parts import on_parts, room
@@ -43,14 +43,53 @@ class Searched:
     known: tuple[tuple[slice, Prepared], ...]
 
 
+@dataclass(frozen=True)
+class Tried:
+    """What a split gives.
+
+    Attributes:
+        violation: the bound.
+        split: of the failure probability.
+        prepared: what is known of the hidden layers with it; None without any.
+    """
+
+    violation: Violation
+    split: Split
+    prepared: Prepared | None
+
+    @classmethod
+    def of(
+        cls,
+        layers: Sequence[IndependentAffine],
+        properties: Properties,
+        split: Split,
+        prepared: Prepared | None = None,
+    ) -> "Tried":
+        """What it gives; the arguments are those of `analysis`."""
+        if prepared is None and len(layers) > 1:
+            prepared = prepare(layers, properties, split)
+        return cls(violation(layers, properties, split, prepared), split, prepared)
+
+    @property
+    def total(self) -> Float64[Tensor, "P"]:
+        """The bound, which may exceed 1."""
+        return self.violation.total
+
+    def or_better(self, other: "Tried", chosen: Bool[Tensor, "P"]) -> "Tried":
+        """The better of this and another result for each property; the latter covers the chosen ones."""
+        improved = other.total < self.total[chosen]
+        if not improved.any():
+            return self
+        return with_rows(self, chosen.masked_scatter(chosen, improved), rows_of(other, improved))
+
+
 def searched(
     layers: Sequence[IndependentAffine], properties: Properties, track: Tracker = silent
 ) -> Searched:
     """The split that `least_violation` finds; the arguments are the same."""
-    split = least_violation(layers, properties, track)[1]
-    slices = parts(layers, properties) if len(layers) > 1 else ()
-    known = on_parts(lambda part: prepare(layers, properties[part], split.of(part)), slices)
-    return Searched(split, tuple(known))
+    found = _found(layers, properties, track)
+    known = [(part, own.prepared) for part, own in found if own.prepared is not None]
+    return Searched(_joined([own.split for _, own in found]), tuple(known))
 
 
 def least_violation(
@@ -63,13 +102,22 @@ def least_violation(
         properties: P properties.
         track: shows progress.
     """
+    found = [own for _, own in _found(layers, properties, track)]
+    tails, events = ([getattr(own.violation, part) for own in found] for part in ("tails", "events"))
+    return Violation(torch.cat(tails), torch.cat(events)), _joined([own.split for own in found])
+
+
+def _found(
+    layers: Sequence[IndependentAffine], properties: Properties, track: Tracker
+) -> list[tuple[slice, Tried]]:
+    """What the search finds, part by part; the arguments are those of `least_violation`."""
     slices = track(list(parts(layers, properties)), "projected")
-    found = [own for _, own in on_parts(lambda part: _search(layers, properties[part]), slices)]
-    violations, splits = zip(*found, strict=True)
-    return (
-        Violation(torch.cat([v.tails for v in violations]), torch.cat([v.events for v in violations])),
-        Split(*map(torch.cat, zip(*map(_tensors, splits), strict=True))),
-    )
+    return list(on_parts(lambda part: _search(layers, properties[part]), slices))
+
+
+def _joined(splits: Sequence[Split]) -> Split:
+    """The splits of all parts, one after the other."""
+    return Split(*(torch.cat([getattr(own, field.name) for own in splits]) for field in fields(Split)))
 
 
 def parts(layers: Sequence[IndependentAffine], properties: Properties) -> Iterator[slice]:
@@ -80,34 +128,44 @@ def parts(layers: Sequence[IndependentAffine], properties: Properties) -> Iterat
         yield slice(start, min(start + size, len(properties)))
 
 
-def _search(layers: Sequence[IndependentAffine], properties: Properties) -> tuple[Violation, Split]:
+def _search(layers: Sequence[IndependentAffine], properties: Properties) -> Tried:
     """Coordinate descent from the best start, for the properties that can gain from it."""
-    best, split = _start(layers, properties, STARTS[-1])
+    best = _start(layers, properties, STARTS[-1])
     for start in STARTS[:-1]:
         worth = best.total > SMALL
         if worth.any():
-            best, split = _better((best, split), _start(layers, properties[worth], start), worth)
+            best = best.or_better(_start(layers, properties[worth], start), worth)
     worth = best.total > GOOD_ENOUGH
     if len(layers) > 2 and worth.any():
-        soft = replace(split.of(worth), reach=torch.ones_like(split.reach[worth]))
-        best, split = _better((best, split), (violation(layers, properties[worth], soft), soft), worth)
+        split = best.split.of(worth)
+        soft = replace(split, reach=torch.ones_like(split.reach))
+        best = best.or_better(Tried.of(layers, properties[worth], soft), worth)
     for coordinate in coordinates(len(layers)):
-        moved = torch.zeros_like(best.events, dtype=torch.bool)
+        moved = torch.zeros_like(best.total, dtype=torch.bool)
         for factor in FACTORS[coordinate[0]]:
             worth = (best.total > GOOD_ENOUGH) & ~moved
-            last = 0 < coordinate[1] == len(layers) - 1 and bool(worth.any())
-            known = prepare(layers, properties[worth], split.of(worth)) if last else None
-            prepared = worth.clone()
             while worth.any():
-                candidate = _changed(split.of(worth), coordinate, factor)
-                own = None if known is None else rows_of(known, worth[prepared])
-                tried = violation(layers, properties[worth], candidate, own), candidate
-                before = best.total
-                best, split = _better((best, split), tried, worth)
+                own, before = rows_of(best, worth), best.total
+                candidate = _changed(own.split, coordinate, factor)
+                tried = Tried.of(
+                    layers, properties[worth], candidate, _still_known(own.prepared, candidate, coordinate)
+                )
+                best = best.or_better(tried, worth)
                 least = torch.where(before < 1, 0.0, HARDLY * before)
-                moved |= (best.total < before) & _inside(split, coordinate)  # from there back is no way on
+                moved |= (best.total < before) & _inside(best.split, coordinate)  # no way on from there
                 worth = worth & (before - best.total > least)
-    return best, split
+    return best
+
+
+def _still_known(before: Prepared | None, split: Split, coordinate: Coordinate) -> Prepared | None:
+    """What is known of the hidden layers after one coordinate changed; None if it has to be found again."""
+    name, place = coordinate
+    if before is None:
+        return None
+    hidden = len(before.known.spreads)
+    if name == "tilt" and place == hidden - 1:
+        return before.tilted(split.tilt[:, place])
+    return before if place == hidden else None
 
 
 def coordinates(layers: int) -> list[Coordinate]:
@@ -151,10 +209,9 @@ def uniform_split(
 
 def _start(
     layers: Sequence[IndependentAffine], properties: Properties, start: tuple[float, float, float]
-) -> tuple[Violation, Split]:
+) -> Tried:
     """One split for all properties, and the bounds that it gives."""
-    split = uniform_split(layers, properties, start)
-    return violation(layers, properties, split), split
+    return Tried.of(layers, properties, uniform_split(layers, properties, start))
 
 
 def _changed(split: Split, coordinate: Coordinate, factor: float) -> Split:
@@ -176,30 +233,3 @@ def _inside(split: Split, coordinate: Coordinate) -> Bool[Tensor, "P"]:
 def _limits(name: str) -> tuple[float, float]:
     """The least and the greatest useful value of a coordinate."""
     return (1e-3, 1e3) if name == "tilt" else (1e-15, 1e-2)
-
-
-def _tensors(split: Split) -> list[Float64[Tensor, "P k"]]:
-    """The tensors of a split, in order."""
-    return [getattr(split, field.name) for field in fields(split)]
-
-
-def _better(
-    old: tuple[Violation, Split], new: tuple[Violation, Split], chosen: Bool[Tensor, "P"] | None = None
-) -> tuple[Violation, Split]:
-    """The better of two results for each property; the new one may cover only the chosen properties."""
-    (violations, splits), (tried, candidates) = old, new
-    if chosen is None:
-        chosen = torch.ones_like(violations.events, dtype=torch.bool)
-    wins = chosen.clone()
-    improved = tried.total < violations.total[chosen]
-    wins[chosen] = improved
-
-    def merged(before: Float64[Tensor, "P *rest"], after: Float64[Tensor, "Q *rest"]) -> Tensor:
-        result = before.clone()
-        result[wins] = after[improved]
-        return result
-
-    return (
-        Violation(merged(violations.tails, tried.tails), merged(violations.events, tried.events)),
-        Split(*map(merged, _tensors(splits), _tensors(candidates))),
-    )
