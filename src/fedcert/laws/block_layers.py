@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedcert.errors import InvalidLaw, UnsupportedLayer
 from fedcert.laws.affine import RandomAffine
+from fedcert.laws.bias_noise import BiasPart
 from fedcert.laws.block_protocol import Block
 from fedcert.laws.blocks import DenseBlock, DiagonalBlock, KroneckerBlock
 from fedcert.laws.conv_affine import ConvAffine
@@ -17,7 +18,7 @@ from fedcert.laws.dense import DenseGaussian, require_dense
 from fedcert.laws.dependent_affine import DependentAffine, root_of_squares
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.laws.kronecker import KroneckerPart
-from fedcert.laws.noise_parts import BiasPart, DensePart, DiagonalPart, NoisePart
+from fedcert.laws.noise_parts import DensePart, DiagonalPart, NoisePart
 from fedcert.laws.places import Place, parameter_places
 from fedcert.model.layers import AvgPool2d, Conv2d
 from fedcert.model.network import Network
