@@ -77,10 +77,10 @@ def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:
     """
     k = weight.lower.shape[-1]
     low_w, high_w = weight.lower.mT, weight.upper.mT
-    if (x.lower >= 0).all():  # Σ_k |w_k| x_k ≤ max_k x_k Σ_k |w_k|: no product of matrices is needed
+    if (x.lower.amin(-1) >= 0).all():  # Σ_k |w_k| x_k ≤ max_k x_k Σ_k |w_k|: no product of matrices is needed
         lower, upper = _by_sign(x.lower, x.upper, low_w), _by_sign(x.upper, x.lower, high_w)
         largest_w = (-low_w).clamp_(min=high_w).sum(-2, keepdim=True)
-        magnitude = torch.maximum(x.lower, x.upper).amax(-1, keepdim=True) * largest_w
+        magnitude = torch.maximum(x.lower.amax(-1), x.upper.amax(-1)).unsqueeze(-1) * largest_w
     else:
         low_pos, high_pos = x.lower.clamp(min=0.0), x.upper.clamp(min=0.0)
         low_neg, high_neg = x.lower.clamp(max=0.0), x.upper.clamp(max=0.0)
