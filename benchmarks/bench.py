@@ -94,8 +94,10 @@ def compare(widths: tuple[int, ...], count: int, others: dict[str, dict[str, Riv
         if not beside:
             print(ours, "– | – | – | – | – |", flush=True)
     law = DiagonalGaussian(theta, torch.full_like(theta, 8e-3))
-    problem = Problem(network, asked[:FEW], (law, law), LinearRule.fedavg([1, 1]))
-    spent, lower = seconds(lambda: ProjectedFamily().prove(problem, "direct").lower)
+    few, rule = asked[:FEW], LinearRule.fedavg([1, 1])
+    spent, lower = seconds(  # of a problem that is new each time and remembers nothing
+        lambda: ProjectedFamily().prove(Problem(network, few, (law, law), rule), "direct").lower
+    )
     figures = f"{1e6 * spent / FEW:.0f} | L {lower.mean().item():.4f}"
     print(f"| {name} | projected (direct) | {figures} | – | – | – | – | – |", flush=True)
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -118,7 +118,7 @@ def series(
         if len(spent) > 1 and expected(spent) > LIMIT:
             break
         own = make(size)
-        spent.append(seconds(lambda own=own: work(own))[0])
+        spent.append(seconds(lambda own=own: work(replace(own)))[0])  # a new one remembers nothing
     return Series(of, what, sizes[: len(spent)], spent, sizes[len(spent) :])
 
 
