@@ -44,7 +44,7 @@ format: .venv/installed
 
 # auto_LiRPA is compared with where it can be imported; AUTO_LIRPA names a clone of it.
 bench: .venv/installed
-	$(BIN)/python benchmarks/bench.py --plot benchmarks/scaling.png $(if $(AUTO_LIRPA),--auto-lirpa $(AUTO_LIRPA))
+	$(BIN)/python benchmarks/bench.py --plot benchmarks/scaling.png $(if $(AUTO_LIRPA),--auto-lirpa $(AUTO_LIRPA)) $(if $(BATTEN),--batten $(BATTEN))
 	$(BIN)/python benchmarks/interval_verifier.py
 	$(BIN)/python benchmarks/tuple_search.py
 

@@ -1,34 +1,34 @@
-"""`make bench`: our bounds beside auto_LiRPA's, and how time grows with each thing that can grow.
+"""`make bench`: our bounds beside those of others, and how time grows with each thing that can grow.
 
 All in one process and one thread; times are processor times, and the ratios are what to read. Interval and
 backward linear bounds (float64, every rounding charged) and auto_LiRPA's IBP and CROWN for perturbed weights
 and inputs (float32, no rounding charged) bound the same constraints of the same networks over the same weight
-boxes and input regions; auto_LiRPA takes 1, 20 or all properties at a time, whichever is fastest.
+boxes and input regions; auto_LiRPA takes 1, 20 or all properties at a time, whichever is fastest. The
+verifier of Batten et al., with the linear bounds of Wicker et al., takes one box and one property at a time.
 Projected events bound a probability and have no counterpart: their time is for a direct claim, search
-included. auto_LiRPA is no dependency: name a clone of it, or it is left out.
+included. None of them is a dependency: name clones, or they are left out.
 
-    python benchmarks/bench.py [--auto-lirpa PATH] [--properties 200] [--quick] [--plot scaling.png]
+    python benchmarks/bench.py [--auto-lirpa PATH] [--batten PATH] [--properties 200] [--quick] [--plot FILE]
 """
 
 import argparse
-import math
 import sys
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+from bench_batten import intervals, lines, released
 from bench_peer import peers
-from bench_scaling import Series, scaling
+from bench_scaling import DEPTHS, Series, scaling, seconds
 from torch import Tensor
 
 from fedcert.families.problem import Problem
 from fedcert.families.projected.family import ProjectedFamily
 from fedcert.laws import DiagonalGaussian
-from fedcert.model.network import mlp
-from fedcert.model.properties import linf_robustness
+from fedcert.model.network import Network, mlp
+from fedcert.model.properties import Properties, linf_robustness
 from fedcert.numerics.box import Box
 from fedcert.randomness import stream
 from fedcert.rules import LinearRule
@@ -42,26 +42,36 @@ BOX = 7e-5
 BOXES = 2
 FEW = 5
 """Properties that CROWN and projected events are timed on: each takes about as long as the next."""
-METHODS = (
-    ("interval", IntervalVerifier(), "IBP"),
-    ("interval, merged", MergedIntervalVerifier(), None),
-    ("linear", LinearVerifier(), "CROWN"),
-)
-"""Our bounds, and the method of auto_LiRPA that they are compared with."""
+METHODS = {
+    "interval": IntervalVerifier(),
+    "interval, merged": MergedIntervalVerifier(),
+    "linear": LinearVerifier(),
+}
+COLOURS = {"interval": "#0072b2", "linear": "#d55e00", "projected": "#009e73"}
+
+Rival = Callable[[Network, Tensor, Properties], Sequence[Callable[[], Tensor]]]
+"""Ways to find margins of shape (boxes, properties, constraints) over the boxes around some centres."""
 
 
-def seconds(work: Callable[[], Tensor]) -> tuple[float, Tensor]:
-    """Processor time of the faster of two runs, after one to warm up."""
-    work()
-    times = []
-    for _ in range(2):
-        start = time.process_time()
-        found = work()
-        times.append(time.process_time() - start)
-    return min(times), found
+def rivals(lirpa: bool, batten: Path | None) -> dict[str, dict[str, Rival]]:
+    """What our bounds are compared with, by the name of ours and of theirs."""
+    interval: dict[str, Rival] = {}
+    linear: dict[str, Rival] = {}
+    if lirpa:
+        interval["auto_LiRPA, IBP"] = lambda f, centres, asked: peers(f, centres, BOX, asked, "IBP")
+        linear["auto_LiRPA, CROWN"] = lambda f, centres, asked: peers(f, centres, BOX, asked[:FEW], "CROWN")
+    if batten is not None:
+        theirs = released(batten)
+        interval["Batten et al."] = lambda f, centres, asked: [
+            intervals(theirs, f, Box.around(centres, BOX), asked)
+        ]
+        linear["Wicker et al., by Batten et al."] = lambda f, centres, asked: [
+            lines(theirs, f, Box.around(centres, BOX), asked)
+        ]
+    return {"interval": interval, "linear": linear}
 
 
-def compare(widths: tuple[int, ...], count: int, lirpa: bool) -> None:
+def compare(widths: tuple[int, ...], count: int, others: dict[str, dict[str, Rival]]) -> None:
     """The rows of one network."""
     network, generator = mlp(784, *widths, 10), stream(0, "benchmark")
     theta = network.initialise(generator).double()
@@ -70,29 +80,32 @@ def compare(widths: tuple[int, ...], count: int, lirpa: bool) -> None:
     asked = linf_robustness(x, network(theta, x).argmax(-1), RADIUS)
     boxes, pairs = Box.around(centres, BOX), BOXES * count
     name = "784-" + "-".join(map(str, widths)) + "-10"
-    for label, verifier, method in METHODS:
+    for label, verifier in METHODS.items():
         own, margins = seconds(lambda verifier=verifier: verifier.margins(network, boxes, asked))
-        some = asked[:FEW] if method == "CROWN" else asked
-        cells = [name, label, f"{1e6 * own / pairs:.0f}", f"{margins[:, : len(some)].mean().item():.6f}"]
-        if lirpa and method:
-            timed = [seconds(peer) for peer in peers(network, centres, BOX, some, method)]
+        ours = f"| {name} | {label} | {1e6 * own / pairs:.1f} | {margins.mean().item():.4f} |"
+        beside = others.get(label, {})
+        for rival, ways in beside.items():
+            timed = [seconds(way) for way in ways(network, centres, asked)]
             spent, found = min(timed, key=lambda one: one[0])
-            spent = spent * len(asked) / len(some)
-            looser = (found.double() - margins[:, : len(some)]).max().item()
-            cells += [f"{1e6 * spent / pairs:.0f}", f"{found.mean().item():.6f}"]
-            cells += [f"{looser:.1e}", f"**{spent / own:.0f}**"]
-        print(f"| {' | '.join(cells + ['–'] * (8 - len(cells)))} |", flush=True)
+            there = margins[: found.shape[0], : found.shape[1]]
+            each, lead = spent / (found.shape[0] * found.shape[1]), found.double() - there
+            figures = f"{1e6 * each:.0f} | {-lead.mean().item():.1e} | {lead.max().item():.1e}"
+            print(f"{ours} {rival} | {figures} | **{each * pairs / own:,.0f}** |", flush=True)
+        if not beside:
+            print(ours, "– | – | – | – | – |", flush=True)
     law = DiagonalGaussian(theta, torch.full_like(theta, 8e-3))
-    problem = Problem(network, asked, (law, law), LinearRule.fedavg([1, 1]))
-    few = asked[:FEW]
-    spent, lower = seconds(lambda: ProjectedFamily().prove(problem.asking(few), "direct").lower)
-    row = (name, "projected (direct)", f"{1e6 * spent / len(few):.0f}", f"L {lower.mean().item():.4f}")
-    print(f"| {' | '.join([*row, *['–'] * 4])} |", flush=True)
+    few, rule = asked[:FEW], LinearRule.fedavg([1, 1])
+    spent, lower = seconds(  # of a problem that is new each time and remembers nothing
+        lambda: ProjectedFamily().prove(Problem(network, few, (law, law), rule), "direct").lower
+    )
+    figures = f"{1e6 * spent / FEW:.0f} | L {lower.mean().item():.4f}"
+    print(f"| {name} | projected (direct) | {figures} | – | – | – | – | – |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--auto-lirpa", type=Path)
+    parser.add_argument("--batten", type=Path)
     parser.add_argument("--properties", type=int, default=200)
     parser.add_argument("--quick", action="store_true", help="smaller sizes everywhere")
     parser.add_argument("--plot", type=Path)
@@ -104,13 +117,16 @@ def main() -> None:
         sys.path.insert(0, str(options.auto_lirpa))
     lirpa = find_spec("auto_LiRPA") is not None
     if not lirpa:
-        print("auto_LiRPA is not here (--auto-lirpa PATH names a clone): our own times alone\n")
+        print("auto_LiRPA is not here (--auto-lirpa PATH names a clone): left out\n")
+    others = rivals(lirpa, options.batten)
     print(f"{BOXES} boxes × {options.properties} properties, µs a box and property\n")
-    print("| network | bounds | ours | mean margin | auto_LiRPA | mean margin | largest lead | ratio |")
-    print("|" + "---|" * 8)
+    print(
+        "| network | bounds | ours | mean margin | beside | theirs | ours tighter by | largest lead | ratio |"
+    )
+    print("|" + "---|" * 9)
     for widths in WIDTHS[:2] if options.quick else WIDTHS:
-        compare(widths, options.properties, lirpa)
-    print("\n| what grows | from … to | seconds | exponent of time |\n|---|---|---|---|", flush=True)
+        compare(widths, options.properties, others)
+    print("\n| what grows | sizes | seconds | exponent | at the end |\n|" + "---|" * 5, flush=True)
     found: list[Series] = []
     for series in scaling(options.quick):
         found.append(series)
@@ -120,16 +136,28 @@ def main() -> None:
 
 
 def plot(found: Sequence[Series], path: Path) -> None:
-    """Time against each thing that grows, on logarithmic axes."""
+    """Time against each thing that grows, on logarithmic axes, one panel each."""
     from matplotlib.figure import Figure
 
-    columns = math.ceil(len(found) / 2)
-    figure = Figure(figsize=(3.2 * columns, 5.4), layout="constrained")
-    for axes, series in zip(figure.subplots(2, columns).flat, found, strict=False):
-        axes.plot(series.sizes, series.seconds, "o-")
-        axes.set(xscale="log", yscale="log", xlabel=series.what, ylabel="s")
-        axes.set_title(f"{series.of}: exponent {series.exponent:.2f}", fontsize=9)
-    figure.savefig(path, dpi=110)
+    figure = Figure(figsize=(10, 6.5), layout="constrained")
+    panels = figure.subplots(2, 3, sharey=True).flat
+    for what, axes in zip(dict.fromkeys(series.what for series in found), panels, strict=False):
+        for series in (own for own in found if own.what == what):
+            colour = COLOURS[series.of.split(",")[0]]
+            label = f"{series.of}: exponent {series.exponent:.2f}"
+            axes.plot(series.sizes, series.seconds, "o-", color=colour, label=label, markersize=4)
+        axes.set(xscale="log", yscale="log", xlabel=what)
+        axes.tick_params(labelleft=True)
+        axes.grid(axis="y", alpha=0.3)
+        if what == "hidden layers":
+            axes.set_xticks(DEPTHS, DEPTHS)
+            axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
+    for axes in panels:
+        axes.set_axis_off()
+    figure.supylabel("processor seconds", fontsize=10)
+    figure.savefig(path, dpi=130)
 
 
 if __name__ == "__main__":

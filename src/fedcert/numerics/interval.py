@@ -77,21 +77,19 @@ def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:
     """
     k = weight.lower.shape[-1]
     low_w, high_w = weight.lower.mT, weight.upper.mT
-    low_w_pos, low_w_neg = low_w.clamp(min=0.0), low_w.clamp(max=0.0)
-    high_w_pos, high_w_neg = high_w.clamp(min=0.0), high_w.clamp(max=0.0)
-    low_x, high_x = x.lower.clamp(min=0.0), x.upper.clamp(min=0.0)
-    lower = low_x @ low_w_pos + high_x @ low_w_neg
-    upper = high_x @ high_w_pos + low_x @ high_w_neg
-    if (x.lower >= 0).all():  # Σ_k |w_k| x_k ≤ max_k x_k Σ_k |w_k|: no product of matrices is needed
-        largest_w = torch.maximum(high_w, -low_w).sum(-2, keepdim=True)
-        magnitude = torch.maximum(low_x, high_x).amax(-1, keepdim=True) * largest_w
+    if (x.lower.amin(-1) >= 0).all():  # Σ_k |w_k| x_k ≤ max_k x_k Σ_k |w_k|: no product of matrices is needed
+        lower, upper = _by_sign(x.lower, x.upper, low_w), _by_sign(x.upper, x.lower, high_w)
+        largest_w = (-low_w).clamp_(min=high_w).sum(-2, keepdim=True)
+        magnitude = torch.maximum(x.lower.amax(-1), x.upper.amax(-1)).unsqueeze(-1) * largest_w
     else:
-        low_x_neg, high_x_neg = x.lower.clamp(max=0.0), x.upper.clamp(max=0.0)
-        lower = lower + (low_x_neg @ high_w_pos + high_x_neg @ high_w_neg)
-        upper = upper + (high_x_neg @ low_w_pos + low_x_neg @ low_w_neg)
+        low_pos, high_pos = x.lower.clamp(min=0.0), x.upper.clamp(min=0.0)
+        low_neg, high_neg = x.lower.clamp(max=0.0), x.upper.clamp(max=0.0)
+        lower = _by_sign(low_pos, high_pos, low_w) + _by_sign(low_neg, high_neg, high_w)
+        upper = _by_sign(high_pos, low_pos, high_w) + _by_sign(high_neg, low_neg, low_w)
+        below, above = -low_w.clamp(max=0.0), high_w.clamp(min=0.0)
         columns = _straddling(weight) & _straddling(x)
-        lower = lower + _smaller_products(-low_w_neg, high_x, high_w_pos, -low_x_neg, columns)
-        upper = upper - _smaller_products(high_w_pos, high_x, -low_w_neg, -low_x_neg, columns)
+        lower = lower + _smaller_products(below, high_pos, above, -low_neg, columns)
+        upper = upper - _smaller_products(above, high_pos, below, -low_neg, columns)
         largest_x = torch.maximum(x.lower.abs(), x.upper.abs())
         magnitude = 3 * (largest_x @ torch.maximum(low_w.abs(), high_w.abs()))
     largest_bias = torch.maximum(bias.lower.abs(), bias.upper.abs()).unsqueeze(-2)
@@ -100,6 +98,15 @@ def affine(weight: Bounds, bias: Bounds, x: Bounds) -> Bounds:
         down(lower + bias.lower.unsqueeze(-2) - error),
         up(upper + bias.upper.unsqueeze(-2) + error),
     )
+
+
+def _by_sign(
+    x: Float64[Tensor, "*xbatch n k"],
+    x_other: Float64[Tensor, "*xbatch n k"],
+    w: Float64[Tensor, "*wbatch k m"],
+) -> Float64[Tensor, "*batch n m"]:
+    """The sum x W⁺ + x' W⁻; one part of W at a time, for fresh memory costs as much as the products."""
+    return (x @ w.clamp(min=0.0)).add_(x_other @ w.clamp(max=0.0))
 
 
 def _straddling(bounds: Bounds) -> Bool[Tensor, "k"]:
