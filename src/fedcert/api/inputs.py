@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from fedcert.adapters.posterior import Posterior
-from fedcert.errors import InvalidConfig, InvalidLaw, InvalidMessage, ShapeMismatch, UnsupportedLayer
+from fedcert.errors import InvalidArgument, InvalidLaw, InvalidMessage, ShapeMismatch, UnsupportedLayer
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import Network
@@ -48,7 +48,7 @@ def with_network(
 
 def _known(network: Network | None) -> Network:
     if network is None:
-        raise InvalidConfig("no network: give the model, or posteriors that were read together with one")
+        raise InvalidArgument("no network: give the model, or posteriors that were read together with one")
     return network
 
 
