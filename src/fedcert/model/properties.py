@@ -125,8 +125,9 @@ def linf_robustness(
         raise InvalidProperty("one output: no classifier; use fedcert.certify with fedcert.on_boxes")
     wrong = label[(label < 0) | (label >= classes)]
     if len(wrong) > 0:
+        found = wrong[0].item()
         raise InvalidProperty(
-            f"labels must lie in 0 … {classes - 1}, the network has {classes} outputs; found {wrong[0].item()}"
+            f"labels must lie in 0 … {classes - 1}, the network has {classes} outputs; found {found}"
         )
     weights = None if weights is None else _weights(weights, features, x)
     region = _ball(x, radius.unsqueeze(-1), weights, domain)
