@@ -100,10 +100,10 @@ def test_full_names() -> None:
 def test_a_layer_that_does_not_say_how_its_module_is_read_is_told_what_to_write() -> None:
     @register_layer
     @dataclass(frozen=True)
-    class Six(ReLU):
+    class Six(Rising):
         name = "six"
         modules = (nn.ReLU6,)
-        from_module = Rising.from_module
+        __call__, interval, lines = ReLU.__call__, ReLU.interval, ReLU.lines
 
     with pytest.raises(
         UnsupportedLayer, match=r"Six names ReLU6 .*classmethod from_module\(cls, module, shape"
