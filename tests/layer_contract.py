@@ -9,9 +9,8 @@ are compared with it at sampled parameters and inputs, without tolerance.
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 
-import pytest
 import torch
 from flint import arb
 from fuzz.balls import EXACT, above, balls, below, dot, precision
@@ -74,7 +73,8 @@ def check_layer(
             check_backward(case, generator, exact)
     check_point_box(layer, generator)
     check_points(layer, generator)
-    assert (module is None) == (not layer.modules), "a torch module is needed to compare with, or too many"
+    assert module is None or layer.modules, "a torch module was given, but the layer names none in `modules`"
+    assert module is not None or not layer.modules, "give the torch module that is read as this layer, too"
     if module is not None:
         check_module(layer, module, generator)
 
@@ -102,14 +102,14 @@ def overflowing(layer: Layer, generator: torch.Generator) -> Iterator[Case]:
 
 def check_data(layer: Layer) -> None:
     """A registered frozen dataclass that a file holds."""
-    assert isinstance(layer, Layer)
-    assert type(layer) in registered_layers()
-    with pytest.raises(AttributeError):
-        layer.anything = 1
+    kind = type(layer).__name__
+    assert isinstance(layer, Layer), f"{kind} lacks some of the methods of fedcert.model.layers.Layer"
+    assert type(layer) in registered_layers(), f"register the class with @register_layer: {kind}"
+    assert _is_frozen(layer), f"the layer must be a frozen dataclass: @dataclass(frozen=True) above {kind}"
     description = json.loads(json.dumps(layer.describe()))
-    assert description["type"] == layer.name
+    assert description["type"] == layer.name, f"describe: the type must be the layer's name, {layer.name!r}"
     again = read_layer(description)
-    assert again == layer
+    assert again == layer, f"from_description makes {again} of what describe says of {layer}"
     assert hash(again) == hash(layer)
 
 
@@ -137,8 +137,8 @@ def check_interval(case: Case, generator: torch.Generator, exact: Exact, finite:
     assert not finite or (lower.isfinite().all() and upper.isfinite().all())
     for b, p, _, values in case.samples(generator, exact):
         for low, high, value in zip(lower[b, p].tolist(), upper[b, p].tolist(), values, strict=True):
-            assert below(low, value), f"{case}: a lower bound of {low} for {value}"
-            assert above(high, value), f"{case}: an upper bound of {high} for {value}"
+            assert below(low, value), f"interval: {low} for {value}, use down: {case}"
+            assert above(high, value), f"interval: {high} for {value}, use up: {case}"
 
 
 def check_backward(case: Case, generator: torch.Generator, exact: Exact) -> None:
@@ -152,11 +152,13 @@ def check_backward(case: Case, generator: torch.Generator, exact: Exact) -> None
     for b, p, at, values in case.samples(generator, exact):
         for r, row in enumerate(balls(rows[b, p])):
             value = dot(row, values)
-            assert below(least[b, p, r].item(), value), f"{case}: {least[b, p, r]} for {value}"
+            side = "below" if row[r % outputs] > 0 else "above"
+            wrong = f"lines: not {side} the function at row {r}: is a kink missing? {case}"
+            assert below(least[b, p, r].item(), value), wrong
             numbers = (settled.coefficients[b, p, r], settled.constant[b, p, r], error[b, p, r])
             if all(number.isfinite().all() for number in numbers):
                 a, constant, lost = (balls(number) for number in numbers)
-                assert dot(a, at) + constant - lost <= value, f"{case}: row {r} of box {b}, region {p}"
+                assert dot(a, at) + constant - lost <= value, wrong
 
 
 def check_point_box(layer: Layer, generator: torch.Generator) -> None:
@@ -166,7 +168,7 @@ def check_point_box(layer: Layer, generator: torch.Generator) -> None:
     values = layer(parameters, x).expand(BOXES, REGIONS, -1)
     ends, at = [Bounds(own, own) for own in parameters], Bounds(x, x)
     lower, upper = layer.interval(ends, at)
-    assert ((lower <= values) & (values <= upper)).all()
+    assert ((lower <= values) & (values <= upper)).all(), "interval: at a point, not around the forward pass"
     rows = torch.eye(values.shape[-1], dtype=torch.float64).expand(BOXES, REGIONS, -1, -1)
     from_below = layer.backward(ends, at, LinearBound.of(rows)).least(at)
     from_above = -layer.backward(ends, at, LinearBound.of(-rows)).least(at)
@@ -217,6 +219,11 @@ def _parameters(
     layer: Layer, generator: torch.Generator, magnitude: float, radius: float
 ) -> tuple[Bounds, ...]:
     return tuple(around(generator, magnitude, radius, BOXES, *shape) for shape in layer.shapes)
+
+
+def _is_frozen(layer: Layer) -> bool:
+    """Whether a layer is a dataclass that refuses to be changed."""
+    return is_dataclass(layer) and layer.__dataclass_params__.frozen
 
 
 def _point(bounds: Bounds, generator: torch.Generator) -> Tensor:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pytest
 import torch
 from fuzz.balls import relu
-from layer_contract import check_layer
+from layer_contract import check_data, check_layer
 
-from fedcert.model.layers import Line, Lines, ReLU, register_layer
+from fedcert.model.layers import Line, Lines, ReLU, Rising, register_layer
 from fedcert.numerics.interval import Bounds
 from fedcert.randomness import stream
 
@@ -77,6 +77,18 @@ def layer(**methods: Callable) -> ReLU:
 def test_a_broken_layer_is_noticed(methods: dict[str, Callable]) -> None:
     with pytest.raises(AssertionError):
         check_layer(layer(**methods), stream(0, "broken"), lambda parameters, x: [relu(a) for a in x])
+
+
+def test_what_a_class_lacks_is_said() -> None:
+    @dataclass
+    class Changeable(Rising):
+        name = "changeable"
+        __call__, interval, lines = ReLU.__call__, ReLU.interval, ReLU.lines
+
+    with pytest.raises(AssertionError, match="register the class with @register_layer: Changeable"):
+        check_data(Changeable())
+    with pytest.raises(AssertionError, match="a frozen dataclass"):
+        check_data(register_layer(Changeable)())
 
 
 @pytest.mark.slow

@@ -72,6 +72,12 @@ class InvalidConfig(FedcertError):
     page = "reference/command-line.md"
 
 
+class InvalidArgument(InvalidConfig):
+    """An argument of a Python function that makes no sense."""
+
+    page = "reference/api.md"
+
+
 class DataError(FedcertError):
     """Data that is missing, malformed or too small for what was asked."""
 

@@ -9,7 +9,15 @@ from torch import nn
 
 import fedcert
 from fedcert import DiagonalGaussian, GaussianMixture, LinearRule, Message, TrimmedMean, linf_robustness, mlp
-from fedcert.errors import FedcertError, InvalidConfig, InvalidLaw, ShapeMismatch, UnsupportedLayer
+from fedcert.errors import (
+    FedcertError,
+    InvalidArgument,
+    InvalidConfig,
+    InvalidLaw,
+    InvalidProperty,
+    ShapeMismatch,
+    UnsupportedLayer,
+)
 from fedcert.families.cells import Cells
 from fedcert.families.registry import family_named
 from fedcert_check import check
@@ -146,13 +154,53 @@ def test_mixtures_are_certified() -> None:
         ({"properties": None}, InvalidConfig, "say what is safe"),
         ({"properties": linf_robustness([[0.5] * 3], [0], 0.1, classes=2)}, ShapeMismatch, "of 3 inputs"),
         ({"properties": linf_robustness([[0.5] * 2], [0], 0.1)}, ShapeMismatch, "and 10 outputs"),
-        ({"rule": "median", "claims": ["direct"]}, InvalidConfig, "no direct claim under the rule median"),
+        ({"rule": "median", "claims": ["direct"]}, InvalidConfig, "no direct claim under the rule median\n"),
+        ({"rule": "median"}, InvalidConfig, 'under the rule median: choose events="box"\n'),
     ],
 )
 def test_what_is_wrong_is_named(change: dict, error: type[FedcertError], words: str) -> None:
     arguments = {"posteriors": CLIENTS, "rule": "fedavg", "network": mlp(2, 4, 2), "properties": PROPERTIES}
     with pytest.raises(error, match=words):
         fedcert.certify(**arguments | change)
+
+
+@pytest.mark.usefixtures("without_annotations")
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"x": X[0], "y": 0}, ShapeMismatch, r"^x has shape \(2,\): one input a row, so x\[None\]"),
+        ({"y": [0, 11]}, InvalidProperty, "^labels must lie in 0 … 1, the network has 2 outputs; found 11\n"),
+        ({"y": [-1, 0]}, InvalidProperty, "found -1\n"),
+        ({"model": mlp(2, 1), "y": [0, 0]}, InvalidProperty, "^one output: no classifier; use .*on_boxes\n"),
+        ({"epsilon": [0.1] * 3}, ShapeMismatch, "for 2 inputs: give one number, or one for each input; for"),
+        ({"epsilon": "0.01"}, ShapeMismatch, "^epsilon must be a number, not '0.01'\n"),
+        ({"epsilon": None}, ShapeMismatch, "^epsilon must be a number, not None\n"),
+        ({"x": [[0.1], [0.2, 0.3]]}, ShapeMismatch, "^inputs x must be numbers in rows of one length, not"),
+        ({"x": 16 * X}, InvalidProperty, r"found 5.6 to 10.4: .*, or pass domain=\(0.0, 10.4\)\n"),
+        ({"x": np.nan * X}, InvalidProperty, "found NaN or infinity\n"),
+        ({"domain": 16}, InvalidProperty, r"^domain: 16: give the smallest and the largest value, such as"),
+    ],
+)
+def test_what_is_wrong_with_a_classification_is_named(
+    change: dict, error: type[FedcertError], words: str
+) -> None:
+    arguments = {"posteriors": CLIENTS, "model": MODEL, "x": X, "y": Y, "epsilon": 0.01}
+    with pytest.raises(error, match=words):
+        fedcert.certify_classification(**arguments | change)
+
+
+def test_each_input_may_have_its_own_radius(result: fedcert.Certification) -> None:
+    found = fedcert.certify_classification(CLIENTS, MODEL, X, Y, epsilon=[0.01, 0.02], claims=["direct"])
+    assert found.lower[0] == result.lower[0]
+    assert found.lower[1] < result.lower[1]
+
+
+@pytest.mark.usefixtures("without_annotations")
+@pytest.mark.parametrize("change", [{"events": "balls"}, {"claims": []}, {"rule": "fedsgd"}])
+def test_an_argument_is_explained_by_the_page_about_python(change: dict) -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        fedcert.certify(**{"posteriors": CLIENTS, "rule": "fedavg", "network": MODEL} | change)
+    assert raised.value.explained_in == "docs/reference/api.md"
 
 
 def test_a_result_does_not_change_with_the_callers_tensors(tmp_path: Path) -> None:

@@ -129,6 +129,13 @@ def test_what_is_no_posterior_is_named(posteriors: Any, error: type[FedcertError
         as_laws(posteriors)
 
 
+@pytest.mark.usefixtures("without_annotations")
+def test_what_a_library_fitted_is_read_first() -> None:
+    fitted = type("KronLLLaplace", (), {"__module__": "laplace.lllaplace"})()
+    with pytest.raises(InvalidLaw, match=r"read it with fedcert\.adapters\.from_laplace\(la\)"):
+        as_laws([fitted])
+
+
 def test_posteriors_that_were_read_bring_their_network() -> None:
     law = DiagonalGaussian(torch.zeros(6).double(), torch.ones(6).double())
     read = Posterior(mlp(2, 2), law)

@@ -38,8 +38,8 @@ def test_what_is_saved_is_a_run_that_the_checker_proves(
     assert all(check(path).verdict for path in found)
     rows = (folder / "bounds.csv").read_text().splitlines()
     assert len(rows) == 1 + 9 * 2
-    assert rows[1].startswith("0,0,0.01,linf,given,local,fedavg,paper-box,")
-    assert float(rows[1].split(",")[8]) == result.certificates[0].lower[0].item()
+    assert rows[1].startswith("0,0,0.01,linf,given,direct,fedavg,paper-box,")
+    assert float(rows[1].split(",")[8]) == result.certificates[2].lower[0].item()
     with pytest.raises(OutputExists):
         result.save(folder)
 
@@ -76,6 +76,24 @@ def test_a_table_of_bounds_has_each_bound_once(
     assert report.exit_code == (1 if "line" in change else 2)
     (line,) = [*(own.line for own in report.comparison.findings), *report.comparison.unreadable]
     assert line.startswith("bounds.csv")
+
+
+@pytest.mark.slow
+def test_certificates_that_cannot_be_read_are_one_line(result: fedcert.Certification, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "run")
+    for path in certificates(folder)[:2]:
+        path.write_bytes(b"damaged")
+    report = check_run(folder, sample=Sample(1, 0))
+    assert (report.exit_code, report.comparison.findings) == (2, ())
+    assert report.comparison.notes == (
+        "bounds.csv: not compared with 2 certificates that could not be checked",
+    )
+    table = folder / "bounds.csv"
+    (read, *_) = [own.document for own in report.reports]
+    place = f",{read.kind},{read.rule.name},{read.events},"
+    table.write_text(table.read_text().replace(place, f"{place}0", 1))
+    (finding,) = check_run(folder, sample=Sample(1, 0)).comparison.findings
+    assert "lower: '0" in finding.line
 
 
 def test_selected_inputs_are_not_called_given() -> None:
@@ -116,19 +134,34 @@ def test_one_line_says_what_was_found_and_no_witness(result: fedcert.Certificati
     assert "witness" not in repr(result) + html
 
 
+def test_a_result_that_decides_nothing_says_why() -> None:
+    wide = [(MEAN, np.full(22, 5.0))]
+    found = fedcert.certify_classification(wide, MODEL, [[0.65, 0.35]], [0], epsilon=0.3, events="box")
+    assert found.mean_lower < 0.01 < 0.5 < found.mean_upper - found.mean_lower
+    assert repr(found).endswith(
+        "(1 client, fedavg, box). Nothing is decided: the posterior is too wide, or the radius too large,"
+        " for these events (docs/how-to/laplace.md)"
+    )
+
+
 def test_a_picture_shows_every_property(result: fedcert.Certification) -> None:
     (axes,) = result.plot().axes
     lower = axes.lines[0].get_ydata()
     assert lower.tolist() == (100 * np.sort(result.lower)).tolist()
-    assert axes.get_xlabel()
+    assert axes.get_xlabel() == "inputs, sorted by L"
     assert axes.get_ylabel()
+    first, second = axes.get_title().splitlines()
+    assert first.startswith("ℓ∞ balls of radius 0.01, direct + transported + local: mean ")
+    assert second == "3 clients, fedavg, paper-box + box + projected"
 
 
 def test_a_frame_has_a_row_for_each_property_and_claim(
     result: fedcert.Certification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = result.rows()
-    assert [row["claim"] for row in rows[::2]] == 3 * list(KINDS)
+    assert [row["claim"] for row in rows[::2]] == [
+        kind for kind in ("direct", "transported", "local") for _ in range(3)
+    ]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingLibrary, match="pip install pandas"):
         result.to_frame()

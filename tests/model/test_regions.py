@@ -59,7 +59,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "at most the upper": {"upper": [[0.0, 0.0], [1.0, 1.0]]},
     "finite ends": {"upper": [[inf, 2.0], [1.0, 1.0]]},
     "ends of shapes": {"upper": [[1.0, 2.0]]},
-    "radii for 2 boxes": {"epsilon": [0.1, 0.1, 0.1]},
+    "for 2 boxes: give one number": {"epsilon": [0.1, 0.1, 0.1]},
     "finite number ≥ 0": {"epsilon": -0.1},
     "too large": {"epsilon": 1.7e308, "lower": [[-1e308, 0.0], [0.0, 0.0]]},
     "in the domain": {"domain": (0.0, 1.0)},

@@ -7,10 +7,11 @@ from torch import nn
 from fedcert.api.inputs import Posteriors, as_rule, with_network
 from fedcert.api.result import Certification
 from fedcert.certificate import Kind
-from fedcert.errors import InvalidConfig
+from fedcert.errors import InvalidArgument, ShapeMismatch
 from fedcert.families.cells import Cells
 from fedcert.families.problem import Problem
 from fedcert.families.protocol import CellFamily, Family
+from fedcert.families.registry import families as known_families
 from fedcert.families.registry import family_named
 from fedcert.federation.claims import claims_of
 from fedcert.federation.server import problem_of
@@ -67,14 +68,14 @@ def certify(
     """
     families = [family_named(own) if isinstance(own, str) else own for own in _several(events)]
     if not families:
-        raise InvalidConfig("events: name at least one family of events")
+        raise InvalidArgument("events: name at least one family of events")
     if isinstance(claims, str) or not claims:
-        raise InvalidConfig(f"claims: {claims!r}; give a list of kinds out of {', '.join(KINDS)}")
+        raise InvalidArgument(f"claims: {claims!r}; give a list of kinds out of {', '.join(KINDS)}")
     wrong = sorted(set(claims) - set(KINDS))
     if wrong:
-        raise InvalidConfig(f"claims: {wrong[0]!r} is no kind of claim; known are {', '.join(KINDS)}")
+        raise InvalidArgument(f"claims: {wrong[0]!r} is no kind of claim; known are {', '.join(KINDS)}")
     if properties is None:
-        raise InvalidConfig("properties: say what is safe, as with linf_robustness")
+        raise InvalidArgument("properties: say what is safe, as with linf_robustness")
     stated, own_network = with_network(posteriors, network)
     laws = [own.law if isinstance(own, Message) else own for own in stated]
     examples = [own.examples for own in stated if isinstance(own, Message)]
@@ -89,7 +90,9 @@ def certify(
     if not certificates:
         names = ", ".join(family.name for family in families)
         kinds = " or ".join(claims)
-        raise InvalidConfig(f"{names} events have no {kinds} claim under the rule {own_rule.name}")
+        others = [own.name for own in known_families() if any(own.supports(problem, k) for k in claims)]
+        advice = f': choose events="{others[-1]}"' if others else ""
+        raise InvalidArgument(f"{names} events have no {kinds} claim under the rule {own_rule.name}{advice}")
     return Certification(problem, tuple(certificates), messages)
 
 
@@ -99,7 +102,7 @@ def certify_classification(
     x: Numbers = None,
     y: Numbers = None,
     *,
-    epsilon: float,
+    epsilon: float | Numbers,
     rule: AggregationRule | str = "fedavg",
     margin: float = 0.0,
     domain: tuple[float, float] = (0.0, 1.0),
@@ -116,7 +119,7 @@ def certify_classification(
             reader made.
         x: inputs, one a row or one an image.
         y: their labels, 0 … K − 1.
-        epsilon: the radius of the balls.
+        epsilon: the radius of the balls, or one for each input.
         rule: as for `certify`.
         margin: by how much the label's logit must win.
         domain: the smallest and largest value of an input coordinate; balls are cut to it.
@@ -141,8 +144,12 @@ def certify_classification(
         True
     """
     if x is None or y is None:
-        raise InvalidConfig("x and y: give the inputs and their labels")
+        raise InvalidArgument("x and y: give the inputs and their labels")
     inputs = as_double("inputs x", x)
+    if inputs.dim() < 2:
+        raise ShapeMismatch(
+            f"x has shape {tuple(inputs.shape)}: one input a row, so x[None] for a single one"
+        )
     stated, network = with_network(posteriors, model, tuple(inputs.shape[1:]))
     properties = linf_robustness(inputs.flatten(1), y, epsilon, margin, network.outputs, domain)
     return certify(

@@ -7,8 +7,9 @@ from typing import Any
 
 from torch import nn
 
+from fedcert.adapters.library import LAPLACE
 from fedcert.adapters.posterior import Posterior
-from fedcert.errors import InvalidConfig, InvalidLaw, InvalidMessage, ShapeMismatch, UnsupportedLayer
+from fedcert.errors import InvalidArgument, InvalidLaw, InvalidMessage, ShapeMismatch, UnsupportedLayer
 from fedcert.laws import DiagonalGaussian, Law
 from fedcert.model.from_torch import from_torch
 from fedcert.model.network import Network
@@ -48,7 +49,7 @@ def with_network(
 
 def _known(network: Network | None) -> Network:
     if network is None:
-        raise InvalidConfig("no network: give the model, or posteriors that were read together with one")
+        raise InvalidArgument("no network: give the model, or posteriors that were read together with one")
     return network
 
 
@@ -97,9 +98,11 @@ def _law(client: int, posterior: AnyPosterior) -> Law | Message:
     try:
         loc, scale = posterior
     except (TypeError, ValueError) as error:
+        is_laplace = type(posterior).__module__.partition(".")[0] == LAPLACE.module
+        advice = ": read it with fedcert.adapters.from_laplace(la)" if is_laplace else ""
         raise InvalidLaw(
             f"posterior {client} is a {type(posterior).__name__}: give a law, a message, the path of a"
-            " message, or a pair of arrays (means, deviations)"
+            f" message, or a pair of arrays (means, deviations){advice}"
         ) from error
     if isinstance(loc, Mapping) or isinstance(scale, Mapping):
         raise InvalidLaw(

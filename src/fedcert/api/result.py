@@ -28,6 +28,11 @@ from fedcert_check.subject import number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SHOWN = ("direct", "transported", "local")
+"""Kinds of claims in the order in which they are shown."""
+UNDECIDED_BELOW, UNDECIDED_WIDTH = 0.01, 0.5
+"""Means of L and U − L at which next to nothing is decided."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certification:
@@ -76,17 +81,26 @@ class Certification:
 
     @property
     def _deployed(self) -> tuple[Certificate, ...]:
-        own = tuple(one for one in self.certificates if one.claim.kind != "local")
-        if not own:
+        if not self._deployed_claims:
             raise InvalidCertificate("local claims say nothing of the deployed model: ask for direct claims")
-        return own
+        return self._deployed_claims
+
+    @property
+    def _deployed_claims(self) -> tuple[Certificate, ...]:
+        """The certificates that speak of the deployed model; none where only local claims were asked for."""
+        return tuple(one for one in self.certificates if one.claim.kind != "local")
+
+    @property
+    def _strongest_first(self) -> list[Certificate]:
+        """Direct claims, then transported ones, then local ones, in the order in which they are shown."""
+        return sorted(self.certificates, key=lambda own: SHOWN.index(own.claim.kind))
 
     def rows(self) -> list[dict[str, Any]]:
         """The bounds of each property and claim; label, radius, norm and choice of inputs where known."""
         about = self._about_each()
         return [
             dict(zip(COLUMNS, (p, *about[p], *_claim(own), low, high), strict=True))
-            for own in self.certificates
+            for own in self._strongest_first
             for p, (low, high) in enumerate(zip(own.lower.tolist(), _uppers(own), strict=True))
         ]
 
@@ -120,7 +134,8 @@ class Certification:
         axes.fill_between(place, lower, upper, step="mid", alpha=0.3, lw=0)
         axes.step(place, lower, where="mid", label="L: at least")
         axes.step(place, upper, where="mid", label="U: at most")
-        axes.set(xlabel="property, in the order of L", ylabel="probability of safety, %", title=self._subject)
+        axes.set(xlabel=f"{self._noun}, sorted by L", ylabel="probability of safety, %")
+        axes.set_title(self._title, fontsize="medium")
         axes.set_ylim(-3, 103)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="lower right")
@@ -128,6 +143,10 @@ class Certification:
 
     def save(self, folder: str | PathLike[str]) -> Path:
         """Write a run folder that `fedcert check` proves: messages, certificates and a table of all bounds.
+
+        There is no report among them: that of `fedcert certify` says more than is known here, such as where
+        inputs come from. `fedcert certify FOLDER/messages --model model.toml --inputs x.npz --epsilon 0.01`
+        makes one from the same messages (docs/tutorial/own-posterior.md).
 
         Args:
             folder: a folder that holds no run yet.
@@ -149,7 +168,7 @@ class Certification:
         return path
 
     def __repr__(self) -> str:
-        return f"Certification: {self._bounds} ({self._subject})"
+        return f"Certification: {self._bounds} ({self._subject}){self._hint}"
 
     def _repr_html_(self) -> str:
         """A table of the claims, for notebooks."""
@@ -157,14 +176,14 @@ class Certification:
             f"<tr><td>{escape(own.claim.kind)}</td><td>{escape(own.claim.events)}</td>"
             f"<td>{percent_down(own.mean_lower)}</td>"
             f"<td>{'–' if own.mean_upper is None else percent_up(own.mean_upper)}</td></tr>"
-            for own in self.certificates
+            for own in self._strongest_first
         )
         head = "<tr><th>claim</th><th>events</th><th>at least</th><th>at most</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
 
     @property
     def _bounds(self) -> str:
-        if all(own.claim.kind == "local" for own in self.certificates):
+        if not self._deployed_claims:
             return "local claims alone"
         return (
             f"at least {percent_down(self.mean_lower)} and at most {percent_up(self.mean_upper)}, mean over"
@@ -186,28 +205,60 @@ class Certification:
         return min(1.0, (models.share * right).sum().item())
 
     @property
+    def _title(self) -> str:
+        """Radius, claims and mean bounds, then the federation, each on a line of a picture."""
+        claims = " + ".join(dict.fromkeys(own.claim.kind for own in self._strongest_first))
+        lower, upper = percent_down(self.mean_lower), percent_up(self.mean_upper)
+        return f"{self._where}, {claims}: mean {lower} to {upper}\n{self._subject}"
+
+    @property
+    def _noun(self) -> str:
+        """What the bounds are about: inputs, boxes or properties."""
+        subject = self.problem.properties.subject
+        return "properties" if subject is None else as_checked(subject).noun
+
+    @property
+    def _where(self) -> str:
+        """The regions: balls or boxes, and the radius."""
+        subject = self.problem.properties.subject
+        if subject is None:
+            return "on the stated regions"
+        low, high = subject.radius.min().item(), subject.radius.max().item()
+        radius = f"radius {number(low)}" if low == high else f"radii {number(low)} to {number(high)}"
+        if subject.upper is not None:
+            return "on the stated boxes" + ("" if high == 0 else f", widened by {radius}")
+        return f"{'ℓ∞ balls' if subject.weights is None else 'weighted balls'} of {radius}"
+
+    @property
     def _asked(self) -> str:
         """Which properties the bounds are about: inputs, norm, radius and accuracy, where these are known."""
         subject = self.problem.properties.subject
         if subject is None:
             return f"{len(self.lower)} properties"
-        low, high = subject.radius.min().item(), subject.radius.max().item()
-        radius = f"radius {number(low)}" if low == high else f"radii {number(low)} to {number(high)}"
         stated = as_checked(subject)
         noun = stated.noun if len(self.lower) != 1 else singular(stated.noun)
         which = "as given" if subject.origin.chosen == "given" else f"({stated.describe_choice()})"
-        if subject.upper is not None:
-            where = "on the stated boxes" + ("" if high == 0 else f", widened by {radius}")
-        else:
-            where = f"{'ℓ∞ balls' if subject.weights is None else 'weighted balls'} of {radius}"
         accuracy = self.accuracy
         beside = "" if accuracy is None else f"; accuracy of the mean model on them {100 * accuracy:.1f} %"
-        return f"{len(self.lower)} {noun} {which}, {where}{beside}"
+        return f"{len(self.lower)} {noun} {which}, {self._where}{beside}"
 
     @property
     def _subject(self) -> str:
         events = " + ".join(dict.fromkeys(own.claim.events for own in self.certificates))
-        return f"{len(self.problem.laws)} clients, {self.problem.rule.name}, {events}"
+        count = len(self.problem.laws)
+        return f"{count} client{'s' if count > 1 else ''}, {self.problem.rule.name}, {events}"
+
+    @property
+    def _hint(self) -> str:
+        """What to look at where nearly nothing is decided."""
+        if not self._deployed_claims or self.mean_lower >= UNDECIDED_BELOW:
+            return ""
+        if self.mean_upper - self.mean_lower <= UNDECIDED_WIDTH:
+            return ""
+        return (
+            ". Nothing is decided: the posterior is too wide, or the radius too large, for these events"
+            " (docs/how-to/laplace.md)"
+        )
 
 
 def _claim(certificate: Certificate) -> tuple[str, str, str]:

@@ -1,6 +1,6 @@
 """The registry of families of events, from which claims choose by name."""
 
-from fedcert.errors import InvalidConfig
+from fedcert.errors import InvalidArgument, InvalidConfig
 from fedcert.families.mean_box.family import MeanBoxFamily
 from fedcert.families.paper_box.family import PaperBoxFamily
 from fedcert.families.projected.family import ProjectedFamily
@@ -39,7 +39,7 @@ def family_named(name: str) -> Family:
         name: the name of a family, such as "projected".
     """
     if name not in _FAMILIES:
-        raise InvalidConfig(f"events: no family is named {name!r}; must be one of {', '.join(_FAMILIES)}")
+        raise InvalidArgument(f"events: no family is named {name!r}; must be one of {', '.join(_FAMILIES)}")
     return _FAMILIES[name]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 import torch
 from jaxtyping import Float, Float64, Int, Int64
@@ -100,7 +100,7 @@ def linf_robustness(
         >>> linf_robustness([[0.5, 0.0]], [1], 0.25, classes=2).regions.lower.tolist()  # rounded outward
         [[0.24999999999999997, 0.0]]
     """
-    low, high = domain
+    low, high = domain = limits(domain)
     if (low == -inf) != (high == inf):
         raise InvalidProperty(f"domain: [{low}, {high}]: give two finite limits, or none (−inf and inf)")
     if features is not None and weights is None:
@@ -110,16 +110,25 @@ def linf_robustness(
         raise ShapeMismatch(f"inputs of shape {tuple(x.shape)} and labels of shape {tuple(label.shape)}")
     radius = as_double("epsilon", epsilon).to(x.device)
     if radius.dim() > 0 and radius.shape != label.shape:
-        raise ShapeMismatch(f"epsilon: {tuple(radius.shape)} radii for {len(label)} inputs")
+        raise ShapeMismatch(
+            f"epsilon: radii of shape {tuple(radius.shape)} for {len(label)} inputs: give one number, or one"
+            " for each input; for several radii call once for each"
+        )
     if not ((radius >= 0) & (radius < float("inf"))).all():
         raise InvalidProperty(f"epsilon must be a finite number ≥ 0, not {epsilon}")
     radius = radius.expand(len(label))
     if not abs(margin) < float("inf"):
         raise InvalidProperty(f"margin must be a finite number, not {margin}")
     if not ((x >= low) & (x <= high)).all():
-        raise InvalidProperty(f"inputs must lie in [{low}, {high}]: rescale them, or pass `domain`")
-    if not ((label >= 0) & (label < classes)).all():
-        raise InvalidProperty(f"labels must lie in 0 … {classes - 1}: check `classes`")
+        raise InvalidProperty(_outside(x, low, high))
+    if classes < 2:
+        raise InvalidProperty("one output: no classifier; use fedcert.certify with fedcert.on_boxes")
+    wrong = label[(label < 0) | (label >= classes)]
+    if len(wrong) > 0:
+        found = wrong[0].item()
+        raise InvalidProperty(
+            f"labels must lie in 0 … {classes - 1}, the network has {classes} outputs; found {found}"
+        )
     weights = None if weights is None else _weights(weights, features, x)
     region = _ball(x, radius.unsqueeze(-1), weights, domain)
     C, d = label_wins(label, classes, margin)
@@ -134,6 +143,32 @@ def linf_robustness(
         None if features is None else tuple(features),
     )
     return Properties(region, C, d, subject)
+
+
+def _outside(x: Float64[Tensor, "P p"], low: float, high: float) -> str:
+    """What is wrong with inputs of which some are outside of the domain, and what to do about it."""
+    least, most = x.min().item(), x.max().item()
+    if not (isfinite(least) and isfinite(most)):
+        return f"inputs must be finite numbers in [{low}, {high}]; found NaN or infinity"
+    return (
+        f"inputs must lie in [{low}, {high}], found {least} to {most}: rescale them, or pass"
+        f" domain=({min(low, least)}, {max(high, most)})"
+    )
+
+
+def limits(domain: tuple[float, float]) -> tuple[float, float]:
+    """The smallest and the largest value of an input coordinate; anything but two numbers raises.
+
+    Args:
+        domain: as users give it.
+    """
+    try:
+        low, high = map(float, domain)
+    except (TypeError, ValueError) as error:
+        raise InvalidProperty(
+            f"domain: {domain!r}: give the smallest and the largest value, such as domain=(0, 1)"
+        ) from error
+    return low, high
 
 
 def label_wins(

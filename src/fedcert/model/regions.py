@@ -7,7 +7,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedcert.errors import InvalidProperty, ShapeMismatch
-from fedcert.model.properties import Properties, label_wins
+from fedcert.model.properties import Properties, label_wins, limits
 from fedcert.model.robustness import Origin, Robustness
 from fedcert.numerics.box import Box
 from fedcert.numerics.convert import Numbers, as_double, as_whole
@@ -62,10 +62,13 @@ def on_boxes(
         raise InvalidProperty("boxes need finite ends, the lower one at most the upper one")
     radius = as_double("epsilon", epsilon).to(low.device)
     if radius.dim() > 0 and radius.shape != low.shape[:1]:
-        raise ShapeMismatch(f"epsilon: {tuple(radius.shape)} radii for {len(low)} boxes")
+        raise ShapeMismatch(
+            f"epsilon: radii of shape {tuple(radius.shape)} for {len(low)} boxes: give one number, or one for"
+            " each box"
+        )
     if not ((radius >= 0) & (radius < inf)).all():
         raise InvalidProperty(f"epsilon must be a finite number ≥ 0, not {epsilon}")
-    least, most = domain
+    least, most = domain = limits(domain)
     if (least == -inf) != (most == inf) or not ((low >= least) & (high <= most)).all():
         raise InvalidProperty(f"boxes must lie in the domain [{least}, {most}]")
     labels, constraints = _asked(low, label, classes, margin, C, d)

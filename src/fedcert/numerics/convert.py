@@ -1,5 +1,6 @@
 """Numbers as users have them, as the double-precision tensors that proofs are made of."""
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,9 @@ def _tensor(what: str, numbers: Numbers) -> Tensor:
         )
     try:
         return torch.from_numpy(np.array(numbers))
-    except (TypeError, ValueError) as error:
-        raise ShapeMismatch(f"{what}: no numbers of a type that is known here ({error})") from error
+    except (TypeError, ValueError) as error:  # no numbers; rows of different lengths
+        kind = "numbers in rows of one length" if isinstance(numbers, list | tuple) else "a number"
+        raise ShapeMismatch(f"{what} must be {kind}, not {reprlib.repr(numbers)}") from error
 
 
 def _is_whole(tensor: Tensor) -> bool:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.errors import InvalidConfig, InvalidLaw
+from fedcert.errors import InvalidArgument, InvalidConfig, InvalidLaw
 from fedcert.laws import DiagonalLaw, GaussianLaw, Law, diagonal_components, is_diagonal
 from fedcert.rules import published
 from fedcert.rules.dense_product import dense_product
@@ -48,7 +48,7 @@ class RuleContext:
     def __post_init__(self) -> None:
         names = get_args(WeightsName)
         if isinstance(self.weights, str) and self.weights not in names:
-            raise InvalidConfig(
+            raise InvalidArgument(
                 f"weights: {self.weights!r}; give {' or '.join(names)}, or one number for each client"
             )
 
@@ -65,7 +65,7 @@ class RuleContext:
         if self.weights != "size":
             raise InvalidConfig(f"weights: this rule shares out uniform or size, not {self.weights}")
         if self.sizes is None:
-            raise InvalidConfig(
+            raise InvalidArgument(
                 "weights: size needs the numbers of examples, which messages state and laws or arrays do not"
             )
         return list(self.sizes)

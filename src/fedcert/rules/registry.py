@@ -7,7 +7,7 @@ list of its own and refuses every other type.
 
 from collections.abc import Callable
 
-from fedcert.errors import InvalidCertificate, InvalidConfig, ShapeMismatch
+from fedcert.errors import InvalidArgument, InvalidCertificate, InvalidConfig, ShapeMismatch
 from fedcert.rules.builders import BUILDERS, RuleBuilder, RuleContext
 from fedcert.rules.linear import LinearRule
 from fedcert.rules.pooling import Pooling
@@ -73,7 +73,7 @@ def build_rule(name: str, context: RuleContext) -> AggregationRule:
         context: the clients and the settings that the rule may depend on.
     """
     if name not in _BUILDERS:
-        raise InvalidConfig(f"no rule is named {name!r}; known are {', '.join(_BUILDERS)}")
+        raise InvalidArgument(f"no rule is named {name!r}; known are {', '.join(_BUILDERS)}")
     rule = _BUILDERS[name].build(context)
     if (rule.name, rule.clients) != (name, context.clients):
         raise ShapeMismatch(

@@ -33,6 +33,11 @@ def test_cards_show_every_radius_and_come_least_proven_first() -> None:
         assert second.survival is None  # networks were attacked at the first radius only
 
 
+def test_a_card_names_the_radius_of_the_attack() -> None:
+    (first, *_) = run_cards(finished(epsilon=(0.001, 0.5)))
+    assert first.attack == f"attack {'succeeds' if first.attacked else 'fails'} at radius 0.001"
+
+
 def test_a_card_tells_certified_radii_and_leaves_families_out() -> None:
     cards = run_cards(FinishedRun(*files(searched())))
     assert [card.radii for card in cards] == [

@@ -95,7 +95,7 @@ def test_selected_inputs_give_no_accuracy() -> None:
 
 def test_the_page_says_whether_its_certificates_were_proved_again() -> None:
     run = result()
-    for count, words in ((3, "every certificate was re-proved"), (1, "2 of 3"), (0, "not checked")):
+    for count, words in ((3, "every certificate was re-proved"), (1, "2 of 3"), (0, "not checked yet")):
         again = {one.file: i < count for i, one in enumerate(run.proven)}
         text = Page(run_page(FinishedRun(summarise(run, again), describe_properties(run)))).text
         assert words in text

@@ -92,7 +92,7 @@ def test_sentences_state_probability_and_number() -> None:
     assert how_many(bounds).sentence.startswith(
         "With probability at least 95 %, the model that fedavg deploys classifies at least 150 of 200 inputs"
     )
-    assert "all at once, the 150 inputs with the largest proven probability (at least 99.99 %)" in (
+    assert "all at once, the 150 inputs with the largest proven probability (each at least 99.99 %)" in (
         which_at_once(bounds).sentence
     )
     assert "at least 98.04 %" in all_at_once(make_bounds([1 - 1 / 1024] * 20)).sentence  # 98.046875 %

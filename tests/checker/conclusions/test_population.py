@@ -79,6 +79,7 @@ def test_selected_and_few_inputs_are_refused_with_the_reason() -> None:
 def test_the_sample_is_an_assumption_and_the_confidence_in_the_sentence() -> None:
     for found in population(make_bounds([0.9] * 1200), Fraction("0.999")):
         assert found.sentence.startswith("With 99.9 % confidence")
-        assert "new inputs from the population of 1,200 inputs (the first 1,200 of 10,000" in found.sentence
+        assert "from the population that these 1,200 inputs (the first 1,200 of 10,000" in found.sentence
+        assert ") are a sample of " in found.sentence
         assert any("independent sample" in text for text in found.assumptions)
         assert any("at most 0.1 % of all samples" in text for text in found.assumptions)

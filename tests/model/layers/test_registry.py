@@ -4,7 +4,8 @@ import pytest
 from torch import nn
 
 from fedcert.errors import UnsupportedLayer
-from fedcert.model.layers import Linear, ReLU, register_layer
+from fedcert.model.from_torch import from_torch
+from fedcert.model.layers import Linear, ReLU, Rising, register_layer
 from fedcert.model.layers.registry import (
     layer_of_module,
     qualified,
@@ -94,3 +95,23 @@ def test_modules_are_read_by_their_own_class_alone() -> None:
 
 def test_full_names() -> None:
     assert qualified(Linear) == "fedcert.model.layers.linear.Linear"
+
+
+def test_a_layer_that_does_not_say_how_its_module_is_read_is_told_what_to_write() -> None:
+    @register_layer
+    @dataclass(frozen=True)
+    class Six(Rising):
+        name = "six"
+        modules = (nn.ReLU6,)
+        __call__, interval, lines = ReLU.__call__, ReLU.interval, ReLU.lines
+
+    with pytest.raises(
+        UnsupportedLayer, match=r"Six names ReLU6 .*classmethod from_module\(cls, module, shape"
+    ):
+        from_torch(nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.Linear(2, 2)))
+
+
+@pytest.mark.parametrize("module", [nn.Softmax(1), nn.LogSoftmax(1)])
+def test_a_softmax_is_left_to_the_loss(module: nn.Module) -> None:
+    with pytest.raises(UnsupportedLayer, match="must return logits: leave the softmax to the loss"):
+        layer_of_module(module, None)

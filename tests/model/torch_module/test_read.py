@@ -139,7 +139,11 @@ def test_a_norm_without_a_linear_layer_before_it_is_a_layer_of_its_own() -> None
         (nn.Sequential(nn.Flatten(0), nn.Linear(2, 2)), "all axes but the first"),
         (nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.GELU())), r"layer 0\.1 is a torch\..*GELU"),
         (nn.Conv1d(1, 1, 1), "Conv1d"),
-        (nn.Sequential(nn.LogSoftmax(dim=1)), "LogSoftmax"),
+        (
+            nn.Sequential(nn.LogSoftmax(dim=1)),
+            "LogSoftmax.*must return logits: leave the softmax to the loss",
+        ),
+        (nn.Sequential(nn.Linear(2, 2), nn.Softmax(1)), "layer 1 is a .*Softmax.*must return logits"),
     ],
 )
 def test_what_is_not_supported_is_named_with_what_is(module: nn.Module, words: str) -> None:

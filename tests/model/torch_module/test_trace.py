@@ -52,6 +52,10 @@ def test_a_forward_that_is_a_chain_is_read(forward: Callable[[Any, Any], Any]) -
     ("forward", "words"),
     [
         (lambda m, x: m.fc2(torch.sin(m.fc1(x))), "torch.sin.*supported are the functions relu"),
+        (lambda m, x: m.fc2(torch.sin(m.fc1(x))), "adaptive_avg_pool2d.*view or reshape as rows"),
+        (lambda m, x: functional.softmax(m.fc1(x), 1), "softmax: the network must return logits: leave the"),
+        (lambda m, x: functional.log_softmax(m.fc1(x), -1), "log_softmax: the network must return logits"),
+        (lambda m, x: m.fc1(x).softmax(1), "Tensor.softmax: the network must return logits"),
         (lambda m, x: m.fc2(m.fc1(x).exp()), "torch.Tensor.exp"),
         (lambda m, x: m.fc2(m.act(m.fc1(x))) * 2, "_operator.mul"),
         (lambda m, x: m.fc2(m.act(m.fc1(x)) * m.scale), r"no chain .*the parameter module\.scale"),

@@ -48,10 +48,11 @@ def which_at_once(bounds: Bounds) -> Conclusion:
     least = sorted(bounds.lower, reverse=True)[count - 1]
     noun = bounds.subject.noun if count > 1 else singular(bounds.subject.noun)
     which, together = (f"the {noun}", "") if count == 1 else (f"the {count:,} {noun}", ", all at once,")
+    each = "each " if count > 1 else ""
     sentence = (
         f"With probability at least {level(PROBABILITY)}, {model(bounds)} {verb(bounds)}{together}"
         f" {which} with"
-        f" the largest proven probability (at least {percent_down(least)}) of {inputs(bounds.subject)}"
+        f" the largest proven probability ({each}at least {percent_down(least)}) of {inputs(bounds.subject)}"
         f" {correctly(bounds)}."
     )
     return _conclusion(bounds, "most-at-once", float(count), sentence)

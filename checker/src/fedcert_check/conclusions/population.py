@@ -46,8 +46,7 @@ def _mean(bounds: Bounds, confidence: Fraction) -> Conclusion:
         upper = float_up(1 - arb(mean_limit([1 - arb(value) for value in bounds.upper], beta)))
     sentence = (
         f"With {level(confidence)} confidence, on average over the draw, {model(bounds)} classifies"
-        f" {between(lower, upper)} of new inputs from the population of {inputs(bounds.subject)}"
-        f" {correctly(bounds)}."
+        f" {between(lower, upper)} of new inputs from {_of(bounds)} {correctly(bounds)}."
     )
     return _conclusion(bounds, confidence, "population-accuracy", lower, upper, sentence)
 
@@ -58,11 +57,15 @@ def _share(bounds: Bounds, confidence: Fraction, threshold: str) -> Conclusion:
     if bounds.upper is not None:
         upper = clopper_pearson_upper(sum(value >= tau for value in bounds.upper), count, beta)
     sentence = (
-        f"With {level(confidence)} confidence, {between(lower, upper)} of new inputs from the population of"
-        f" {inputs(bounds.subject)} have a probability of at least {level(tau)} that {model(bounds)}"
-        f" classifies them {correctly(bounds)}."
+        f"With {level(confidence)} confidence, {between(lower, upper)} of new inputs from {_of(bounds)} have"
+        f" a probability of at least {level(tau)} that {model(bounds)} classifies them {correctly(bounds)}."
     )
     return _conclusion(bounds, confidence, f"population-share-{threshold}", lower, upper, sentence)
+
+
+def _of(bounds: Bounds) -> str:
+    """The population, which is known by its sample alone."""
+    return f"the population that these {inputs(bounds.subject)} are a sample of"
 
 
 def _beta(bounds: Bounds, confidence: Fraction) -> Fraction:

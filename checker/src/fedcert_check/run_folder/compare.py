@@ -102,6 +102,10 @@ def _alone(folder: Path, evidence: Evidence) -> Comparison:
         found = _first(compare_saved(read_saved(_bytes(folder, BOUNDS)), evidence), BOUNDS)
     except InvalidRun as error:
         return Comparison(unreadable=(visible(str(error)),))
+    if unread := len(evidence.unread):
+        which = "a certificate" if unread == 1 else f"{unread} certificates"
+        note = f"{BOUNDS}: not compared with {which} that could not be checked"
+        return Comparison(findings=tuple(found), notes=(note,))
     return Comparison((BOUNDS,), tuple(found))
 
 

@@ -13,6 +13,7 @@ from fedcert_check.validation import Array
 
 CERTIFICATES = "certificates"
 CONFIDENCE = "confidence"
+SUFFIX = ".safetensors"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Evidence:
     files: frozenset[str] = field(default_factory=frozenset)
     confidence: dict[str, Source] = field(default_factory=dict)
     confidence_files: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def unread(self) -> list[str]:
+        """The certificates that could not be read: each of them is refused, and so is the run."""
+        return sorted(name for name in self.files - self.certificates.keys() if name.endswith(SUFFIX))
 
     def of(self, row: Row) -> PerProperty | None:
         """The bounds of the file that a claim names; None where it is missing or says too little.

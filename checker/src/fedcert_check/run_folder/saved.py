@@ -39,6 +39,8 @@ def read_saved(content: bytes) -> list[list[str]]:
 def compare_saved(rows: list[list[str]], evidence: Evidence) -> Iterator[Finding]:
     """Lines that say other than the certificates, that are there twice, or that are missing.
 
+    Where a certificate could not be read, a line that no other one makes may be its own: it is left out.
+
     Args:
         rows: of the table.
         evidence: the certificates.
@@ -57,6 +59,8 @@ def compare_saved(rows: list[list[str]], evidence: Evidence) -> Iterator[Finding
         own = dict(zip(COLUMNS, row, strict=True))
         key = (own["claim"], own["rule"], own["events"])
         file = missing.pop((*key, own["property"]), None)
+        if file is None and evidence.unread and key not in files:
+            continue  # which is said elsewhere
         if file is None:
             what = quoted(" ".join((*key, own["property"])))
             yield Finding(

@@ -46,6 +46,7 @@ class Card:
         place: which property it is, in the order in which they were tested.
         title: which input it is, and of which run.
         attacked: whether an attack breaks the posterior-mean model of the deployed rule.
+        attack: what an attack does, and within which radius, in words.
         radii: the certified radius for each threshold, in words.
         claims: what each claim proves, in the order in which they are shown.
     """
@@ -56,6 +57,7 @@ class Card:
     place: int
     title: str
     attacked: bool
+    attack: str
     radii: Sequence[str]
     claims: Sequence[Shown]
 
@@ -123,9 +125,16 @@ def _card(run: FinishedRun, i: int, claims: Sequence[Claim], where: str = "") ->
         i,
         f"{which}, {where}" if where else which,
         entry["attacked"],
+        f"attack {'succeeds' if entry['attacked'] else 'fails'} {_attacked_at(run)}",
         radii,
         [_shown(run, entry, claim) for claim in claims],
     )
+
+
+def _attacked_at(run: FinishedRun) -> str:
+    """Where inputs were attacked: at the first radius only."""
+    where = {"weighted-linf": "at error × {:g}", "box": "in the box widened by {:g}"}
+    return where.get(run.summary["norm"], "at radius {:g}").format(run.epsilon)
 
 
 def _shown(run: FinishedRun, entry: Property, claim: Claim) -> Shown:

@@ -63,7 +63,8 @@ def random_layers(network: Network, law: GaussianLaw) -> Sequence[RandomAffine]:
     found = law.layers(network)
     if not all(layer.fixed for layer in found[:features]):
         raise UnsupportedLayer(
-            f"projected events need fixed layers before {layers[start - 1]}, and some of these are random"
+            f"projected events need fixed layers before {layers[start - 1]}, and some of these are random:"
+            ' choose events="box", or a posterior of the last layer'
         )
     if features and any(isinstance(layer, JoinedAffine) for layer in found):
         raise UnsupportedLayer(f"a law that joins layers leaves no fixed ones before {layers[start - 1]}")

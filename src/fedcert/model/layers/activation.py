@@ -131,8 +131,12 @@ class Activation(Layer, Protocol):
 
     @classmethod
     def from_module(cls, module: Any, shape: tuple[int, ...] | None) -> "Layer":
-        """No torch module is read as this layer."""
-        raise UnsupportedLayer(f"no torch module is read as the layer {cls.name!r}")
+        """Raises: which settings of a module this layer computes, only the layer can say."""
+        raise UnsupportedLayer(
+            f"{cls.__name__} names {type(module).__name__} in `modules`, but not how it is read: give it a"
+            " classmethod from_module(cls, module, shape) that returns the layer, and refuses settings that"
+            " compute anything else"
+        )
 
 
 class Rising(Activation, Protocol):

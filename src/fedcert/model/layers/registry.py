@@ -96,6 +96,8 @@ def layer_of_module(module: nn.Module, shape: tuple[int, ...] | None) -> Layer:
         module: the torch module.
         shape: of one input, if it is known.
     """
+    if isinstance(module, nn.Softmax | nn.LogSoftmax):
+        raise UnsupportedLayer("the network must return logits: leave the softmax to the loss")
     if type(module) not in _BY_MODULE:
         known = ", ".join(sorted(known.__name__ for known in _BY_MODULE))
         raise UnsupportedLayer(f"no layer is registered for {qualified(type(module))}: supported are {known}")

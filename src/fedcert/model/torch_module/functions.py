@@ -9,7 +9,12 @@ from torch.nn import functional
 
 from fedcert.errors import UnsupportedLayer
 
-SUPPORTED = "relu, leaky_relu, tanh, sigmoid, avg_pool2d, max_pool2d, dropout and flatten"
+SUPPORTED = (
+    "relu, leaky_relu, tanh, sigmoid, avg_pool2d, adaptive_avg_pool2d, max_pool2d, dropout, flatten, and view"
+    " or reshape as rows"
+)
+LOGITS = "the network must return logits: leave the softmax to the loss"
+"""What to do about a softmax."""
 
 
 class Rows(nn.Module):
@@ -123,6 +128,8 @@ def module_of(target: Any, arguments: tuple[Any, ...], options: dict[str, Any]) 
         >>> module_of(torch.relu, (None,), {})
         ReLU()
     """
+    if "softmax" in name_of(target):
+        raise UnsupportedLayer(f"a call of {name_of(target)}: {LOGITS}")
     if target not in _FUNCTIONS:
         raise UnsupportedLayer(f"a call of {name_of(target)}: supported are the functions {SUPPORTED}")
     try:
