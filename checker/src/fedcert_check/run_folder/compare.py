@@ -17,6 +17,7 @@ from fedcert_check.run_folder.gallery import GALLERY, compare_gallery
 from fedcert_check.run_folder.naming import compare_names
 from fedcert_check.run_folder.page import PAGE, compare_page
 from fedcert_check.run_folder.saved import BOUNDS, compare_saved, read_saved
+from fedcert_check.run_folder.sentences import compare_sentences
 from fedcert_check.run_folder.stated import RESULT, Stated, is_earlier, read_stated
 from fedcert_check.run_folder.table import TABLE, compare_table, read_table
 from fedcert_check.subject import BOX
@@ -29,7 +30,8 @@ EARLIER = (
     f"{RESULT}: written by an earlier version: it names no certificates, so nothing that it says was checked"
 )
 ALONE = f"no {RESULT}: the certificates stand alone, and nothing was compared with them"
-WORDS = f"not checked: the words and pictures of {PAGE}"
+WORDS = f"not checked: the pictures and other words of {PAGE}"
+"""Beside its marked bounds, its headline, its conclusions and other bounds in words."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted]
     others: dict[str, Callable[[bytes], Iterable[Finding]]] = {
         TABLE: lambda own: compare_table(read_table(own), stated, evidence),
         GALLERY: lambda own: compare_gallery(parse(GALLERY, own), stated, evidence),
-        PAGE: lambda own: compare_page(own, content, stated),
+        PAGE: lambda own: [*compare_page(own, content, stated), *compare_sentences(own, stated)],
     }
     for name, compare_with in others.items():
         if not (folder / name).exists():
