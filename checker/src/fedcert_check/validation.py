@@ -1,7 +1,6 @@
 """Values from a file, checked before they are used: types, shapes, ranges and names."""
 
 import re
-from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,8 @@ def differing(said: object, other: object) -> tuple[str, str]:
     """
     if not (isinstance(said, str) and isinstance(other, str)):
         return quoted(said), quoted(other)
-    same = len(commonprefix([said, other]))
+    pairs = enumerate(zip(said, other, strict=False))
+    same = next((i for i, (one, two) in pairs if one != two), min(len(said), len(other)))
     begin = same - CONTEXT if same > CONTEXT and max(len(said), len(other)) > MAX_QUOTE_CHARACTERS - 2 else 0
     return _part(said, begin), _part(other, begin)
 

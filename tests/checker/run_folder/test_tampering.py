@@ -27,8 +27,8 @@ def test_a_run_as_it_was_written_is_proved_and_agrees(folder: Path) -> None:
     assert report.comparison.compared == ("result.json", "properties.csv", "properties.json", "report.html")
     assert last_line(report) == (
         "proved: 8 certificates; 1 confidence bound found again;"
-        " all claims of result.json, properties.csv and properties.json follow from them; report.html: its marked"
-        " bounds and sentences follow; its pictures and other words are not checked"
+        " all claims of result.json, properties.csv and properties.json follow from them;"
+        " report.html: its marked bounds and sentences follow; its pictures and other words are not checked"
     )
 
 

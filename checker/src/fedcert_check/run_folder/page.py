@@ -1,7 +1,7 @@
 """report.html: its digests, and every bound that it marks as such, held against result.json.
 
-Its headline and its conclusions are held against result.json by `sentences`, and all its words where a page can
-be made anew (`whole_page`).
+Its headline and its conclusions are held against result.json by `sentences`, and all its words where a page
+can be made anew (`whole_page`).
 """
 
 import hashlib

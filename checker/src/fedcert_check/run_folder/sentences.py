@@ -1,8 +1,8 @@
 """report.html: its headline, its conclusions and what they assume, held against those of result.json.
 
-Those of result.json are made again from the certificates (`concluding`). A bound that stands in words anywhere
-else in the page, as in "at least 99 %", is one that nothing proves. Pictures, tables and other words are not
-looked at here.
+Those of result.json are made again from the certificates (`concluding`). A bound that stands in words
+anywhere else in the page, as in "at least 99 %", is one that nothing proves. Pictures, tables and other words
+are not looked at here.
 """
 
 import re
@@ -19,10 +19,16 @@ from fedcert_check.subject import WEIGHTED
 from fedcert_check.validation import differing, quoted
 
 HEADLINE, SECTION = "sentence", "conclusions"
-VOID = frozenset(
-    "area base br col embed hr img input link meta param source track wbr".split()  # elements without an end
-)
-INLINE = frozenset("a abbr b bdi bdo cite code em i mark q s small span strong sub sup u var wbr".split())
+VOID = frozenset((
+    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track"),
+    "wbr",
+))
+"""Elements without an end."""
+INLINE = frozenset((
+    *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "i", "mark", "q", "s", "small", "span", "strong"),
+    *("sub", "sup", "u", "var", "wbr"),
+))
+"""Elements that do not end a sentence."""
 UNSEEN = frozenset(("script", "style"))
 BOUND = re.compile(
     r"\b(?:at\s+least|at\s+most|(?:no|not)\s+(?:less|more)\s+than)\s+[0-9][0-9.,\s]*(?:%|per\s?cent)", re.I
@@ -78,17 +84,20 @@ class SentenceReader(HTMLParser):
         self._loose_line = 1
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+        """Open an element."""
         if tag not in INLINE:
             self._end_loose()
         if tag not in VOID:
             self._open.append(Element(tag, self.getpos()[0], attrs))
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
+        """Open an element and close it."""
         self.handle_starttag(tag, attrs)
         if tag not in VOID:
             self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        """Close an element, and all that are open inside it."""
         if tag not in INLINE:
             self._end_loose()
         if all(own.tag != tag for own in self._open):
@@ -100,6 +109,7 @@ class SentenceReader(HTMLParser):
                 return
 
     def handle_data(self, data: str) -> None:
+        """Add a text to the elements that it stands in."""
         if any(own.tag in UNSEEN for own in self._open):
             return
         marked = any(own.tag == "data" for own in self._open)  # whose number is held against result.json
@@ -189,9 +199,9 @@ def headline(stated: Stated, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def spaced(text: str) -> str:
-    """A text with single spaces, as browsers show it.
+    r"""A text with single spaces, as browsers show it.
 
-    >>> spaced(" a  b\\n")
+    >>> spaced(" a  b\n")
     'a b'
     """
     return " ".join(text.split())

@@ -10,6 +10,7 @@ from fedcert_check.run_folder.confident import Recounted
 from fedcert_check.run_folder.page import PAGE
 from fedcert_check.run_folder.report import RunReport
 from fedcert_check.visible import visible
+from fedcert_check.words import over
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -36,13 +37,13 @@ def confidence_sentence(own: Recounted) -> str:
     count = len(statement.properties)
     failed = f" ({len(own.failures)} of {count} properties are not)" if own.failures else ""
     clients = statement.rule.clients
-    what = f"{count} properties are safe" if subject is None else subject.describe()
+    about = "the property holds" if subject is None else subject.describe_one()
     noun = "properties" if subject is None else subject.noun
     return (
         f"{own.outcome}{failed}: at a confidence of {confidence_words(1 - allowed(statement.beta))}, from"
-        f" {statement.draws:,} drawn models, with probability at least {percent_down(below)} and at most"
-        f" {percent_up(above)} (means over {count:,} {noun}), for the model"
-        f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients: {what}"
+        f" {statement.draws:,} drawn models, {over(count, noun)}, {about} with probability at least"
+        f" {percent_down(below)} and at most {percent_up(above)}, for the model"
+        f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients"
     )
 
 
