@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -156,7 +157,7 @@ def edit_result(folder: Path, edit: Edit, whole: bool = True) -> None:
 def write_page(folder: Path, result: dict[str, Any], edit: Callable[[str], str] = str) -> None:
     """Write a page with the bounds of the summary, sealed after the edit."""
     stated = hashlib.sha256((folder / "result.json").read_bytes()).hexdigest()
-    lines = [*_bounds(result)]
+    lines = [*_bounds(result), *_sentences(result)]
     page = edit(
         "<!doctype html>\n<html><head>\n"
         f'<meta name="fedcert-result" content="{stated}">\n'
@@ -176,6 +177,19 @@ def _bounds(result: dict[str, Any]) -> Iterator[str]:
                 shown = (percent_down if side == "lower" else percent_up)(value).removesuffix(" %")
                 named = f'value="{value!r}" data-claim="{claim}" data-side="{side}"'
                 yield f'<data class="bound" {named}>{shown}</data>'
+
+
+def _sentences(result: dict[str, Any]) -> Iterator[str]:
+    """The headline and the conclusions, as a page holds them."""
+    rows = [own for own in result["conclusions"] if isinstance(own, dict)]
+    said = [own for epsilon in result["config"]["epsilon"] for own in rows if own["epsilon"] == epsilon]
+    if said:
+        yield f'<p class="sentence">{escape(said[0]["sentence"])}</p>'
+    yield '<section id="conclusions"><dl>'
+    for own in said:
+        assumed = "".join(f"<li>{escape(text)}</li>" for text in own["assumptions"])
+        yield f"<dd>{escape(own['sentence'])}\n<details><ul>{assumed}</ul></details></dd>"
+    yield "</dl></section>"
 
 
 def _row(own: Found) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import fedcert
 import fedcert_check
 from fedcert.app import cli as fedcert_cli
 from fedcert_check import cli
+from fedcert_check.errors import InvalidCertificate
 
 COMMANDS = {
     "fedcert": (fedcert_cli.main, ["fedcert", "check"]),
@@ -133,3 +134,38 @@ def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "proved" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_digest_of_a_message_is_the_one_in_certificates(
+    name: str, monkeypatch, capsys, tmp_path: Path
+) -> None:
+    named = message(tmp_path / "messages", 0, 2)
+    path = tmp_path / "messages" / "0.safetensors"
+    assert run(monkeypatch, name, "--digest", str(path)) == 0
+    assert capsys.readouterr().out == f"{named['digest']}\n"
+
+
+def test_only_a_sound_message_has_a_digest(monkeypatch, capsys, tmp_path: Path) -> None:
+    path = corrupt_neighbour(tmp_path)
+    for file, complaint in ((path, "not a fedcert message"), (tmp_path, "is a folder"), (Path("no"), "no")):
+        assert run(monkeypatch, "fedcert-check", "--digest", str(file)) == 2
+        said = capsys.readouterr()
+        assert (said.out, complaint in said.err) == ("", True)
+    message(tmp_path / "own", 0, 2)
+    changed = tmp_path / "own" / "0.safetensors"
+    changed.write_bytes(changed.read_bytes()[:-1] + b"\1")
+    assert run(monkeypatch, "fedcert-check", "--digest", str(changed)) == 2
+    assert "was changed" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_certificate(tmp_path: Path) -> None:
+    with pytest.raises(InvalidCertificate, match="is a folder: check one certificate"):
+        fedcert_check.check(tmp_path)
+
+
+def test_a_message_that_is_missing_is_not_called_changed(tmp_path: Path) -> None:
+    path = corrupt_neighbour(tmp_path)
+    with pytest.raises(InvalidCertificate, match="by --messages") as missing:
+        fedcert_check.check(path, messages=tmp_path / "nowhere")
+    assert "changed" not in str(missing.value)

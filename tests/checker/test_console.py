@@ -202,10 +202,10 @@ def test_a_check_says_of_every_certificate_what_was_proved_and_once_of_whom() ->
     one, other = report([0.5], None, [Proved(0.5)]), report([0.5, 0.25], None, [Proved(0.5), Proved(0.1)])
     lines = [line.plain for line in sentences([one, one, other])]
     assert len(lines) == 4
-    assert lines[0].startswith("proved: with probability at least 50.00 % (mean over 1 properties)")
+    assert lines[0].startswith("proved: for 1 property, the property holds (")
     assert "of 1 properties (" in lines[0]
     assert "network 1-1" in lines[0]
-    assert lines[2].startswith("NOT PROVED (1 of 2 properties are not): the claim is: with probability")
+    assert lines[2].startswith("NOT PROVED (1 of 2 properties are not): the claim is: on average over 2")
     assert lines[3].startswith("clients, by name and message:")
 
 
@@ -223,7 +223,7 @@ def test_a_sample_is_never_called_a_proof() -> None:
     assert "NOT PROVED: 1/2, sampled: 2 of 3" in table
     assert "37.50" in table  # claimed and proved are means over the same properties
     (words, refuted, *_) = (line.plain for line in sentences([good, bad]))
-    assert words.startswith("not refuted (sampled: 2 of 3 properties): the claim is: with probability")
+    assert words.startswith("not refuted (sampled: 2 of 3 properties): the claim is: on average over 3")
     assert refuted.startswith("NOT PROVED (1 of 2 sampled, 3 in all, properties are not)")
     assert "proved:" not in words
 

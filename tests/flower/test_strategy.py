@@ -1,5 +1,6 @@
 """The round without processes: a grid that hands over whatever clients send."""
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from fedcert.flower import (
     parameters_vector,
 )
 from fedcert.flower.posteriors import KEY, STYPE
+from fedcert.flower.strategy import cause
 
 pytestmark = pytest.mark.slow
 NETWORK = mlp(2, 4, 2)
@@ -177,7 +179,16 @@ def test_with_min_clients_the_others_deploy_and_the_refused_are_listed(bad: Repl
     assert any(name.startswith("node-1") for name in own.certified.refused)
     names = sorted(path.stem for path in (tmp_path / "out" / "messages").iterdir())
     assert names == [f"clinic-{node}" for node in left]
-    assert check_run(tmp_path / "out").exit_code == 0
+    report = check_run(tmp_path / "out")
+    assert report.exit_code == 0
+    recorded = json.loads((tmp_path / "out" / "refused.json").read_text())
+    assert recorded == own.certified.refused
+    assert "not proved, as recorded: which clients were refused (refused.json)" in report.comparison.notes
+
+
+def test_of_a_traceback_the_cause_is_said() -> None:
+    trace = '\x1b[36mray::ClientAppActor.run()\x1b[39m\n  File "a.py", line 1\nValueError: no\x07 data\n'
+    assert cause(trace) == r"ValueError: no\x07 data"
 
 
 def test_too_few_connected_clients_are_an_error_that_comes_in_time(tmp_path: Path) -> None:

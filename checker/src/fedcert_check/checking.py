@@ -137,6 +137,8 @@ def check(
         sample: which properties to look at; all of them where None.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InvalidCertificate(f"{path}: is a folder: check one certificate, or the folder by the command")
     document = read_document(path, messages, limits)
     if sample is not None:
         document = replace(document, only=sample.choose(len(document.properties), path.name))

@@ -40,6 +40,25 @@ def version_option(text: str) -> Any:
 Version = Annotated[bool, version_option(f"{PROGRAM} {__version__}")]
 
 
+def _show_digest(path: Path | None) -> Path | None:
+    """Print the digest of a message, by which certificates name it, and end the program."""
+    if path is not None:
+        from fedcert_check.files import message_digest
+
+        typer.echo(message_digest(path))
+        raise typer.Exit
+    return path
+
+
+Digest = Annotated[
+    Path | None,
+    typer.Option(
+        is_eager=True,
+        callback=_show_digest,
+        help="Show the digest of a message file, by which certificates name it, and exit.",
+        show_default="none",
+    ),
+]
 Certificate = Annotated[Path, typer.Argument(help="A certificate file, or the folder of a run.")]
 Messages = Annotated[
     Path | None, typer.Option(help="Folder of the clients' messages.", show_default="the run's own")
@@ -81,6 +100,7 @@ def check_command(program: str, make_page: "MakePage | None" = None) -> Callable
         sample: SampleSize = None,
         seed: Seed = None,
         as_json: AsJson = False,
+        digest: Digest = None,
         version: Version = False,
     ) -> None:
         """Prove saved certificates again, in ball arithmetic, and hold the files of a run against them.

@@ -22,7 +22,7 @@ from fedcert_check.narrow import DASH, FittedTable
 from fedcert_check.percent import bounds, exact_bounds
 from fedcert_check.progress import Tracker, duration
 from fedcert_check.visible import visible
-from fedcert_check.words import STATED, claim_name, clients_line, sentence
+from fedcert_check.words import claim_name, clients_line, sentence, subject_lines
 
 T = TypeVar("T")
 MAX_LISTED = 10  # properties that are not proved
@@ -183,8 +183,9 @@ def sentences(reports: Sequence[Report]) -> Iterator[Text]:
         yield plain(sentence(report))
     for line in dict.fromkeys(clients_line(report.document) for report in reports):
         yield plain(line)
-    if any(report.document.subject is not None for report in reports):
-        yield plain(STATED)
+    subjects = [report.document.subject for report in reports]
+    for line in dict.fromkeys(line for own in subjects if own for line in subject_lines(own)):
+        yield plain(line)
 
 
 def unproved(report: Report) -> Iterator[Text]:

@@ -174,27 +174,55 @@ def read_clients(
         plain_name(entry["client"], "the client")
     names = [entry["client"] for entry in listed]
     require(len(set(names)) == count, "two messages of one client: its draws are not independent")
-    found, skipped = _messages(folder, listed, dimension, budget)
+    found, other, skipped = _messages(folder, listed, dimension, budget)
     for entry in listed:
-        require(
-            entry["digest"] in found,
-            f"the message of {entry['client']!r} is not in {folder}, or was changed: pass --messages"
-            + (f"; {skipped[0]}" if skipped else ""),
-        )
+        require(entry["digest"] in found, _not_found(entry, folder, other, skipped))
         own = found[entry["digest"]]
         require(own.name == entry["client"], f"the message of {entry['client']!r} is signed {own.name!r}")
     return tuple(found[entry["digest"]] for entry in listed), skipped
 
 
+def message_digest(path: Path) -> str:
+    """The digest of a message, by which certificates name it; any other file is refused.
+
+    Args:
+        path: of the message file.
+    """
+    if path.is_dir():
+        raise InvalidCertificate(f"{path}: is a folder: name the file of one message")
+    metadata, arrays = read_arrays(path)
+    if metadata.get("format") != MESSAGE_FORMAT:
+        raise InvalidCertificate(f"{path}: not a fedcert message: only a message is named by this digest")
+    stated = metadata.pop("digest", None)  # of all the rest
+    own = digest(metadata, arrays)
+    if stated != own:
+        raise InvalidCertificate(f"{path}: the message was changed since it was written: its digest differs")
+    return own
+
+
+def _not_found(entry: dict[str, str], folder: Path, other: dict[str, Path], skipped: Sequence[str]) -> str:
+    """Whether a message is missing or another one; a folder is only advised where there is no such file."""
+    name, more = entry["client"], f"; {skipped[0]}" if skipped else ""
+    if name not in other:
+        return (
+            f"the message of {name!r} is not in {folder}: pass the folder of the messages by --messages{more}"
+        )
+    return (
+        f"the message of {name!r} in {other[name]} is another one than was certified, or was changed:"
+        f" its digest differs{more}"
+    )
+
+
 def _messages(
     folder: Path, listed: Sequence[dict[str, str]], dimension: int, budget: ReadingBudget
-) -> tuple[dict[str, Client], tuple[str, ...]]:
-    """The messages that are listed, by digest, and a line for each file that is not a message.
+) -> tuple[dict[str, Client], dict[str, Path], tuple[str, ...]]:
+    """The messages that are listed, by digest; other files of these clients; and lines on what is no message.
 
     Only files that claim to come from a client that is listed are read as a whole.
     """
     names, digests = ({entry[field] for entry in listed} for field in ("client", "digest"))
     found: dict[str, Client] = {}
+    other: dict[str, Path] = {}
     skipped: list[str] = []
     for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else []:
         try:
@@ -212,7 +240,9 @@ def _messages(
         own = digest(metadata, arrays)
         if own in digests:
             found[own] = _client(own, metadata, arrays, dimension)
-    return found, tuple(skipped)
+        else:
+            other.setdefault(metadata["client"], path)
+    return found, other, tuple(skipped)
 
 
 def _client(own: str, metadata: dict[str, str], arrays: dict[str, Array], dimension: int) -> Client:

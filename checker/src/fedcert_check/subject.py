@@ -124,6 +124,20 @@ class Subject:
                 )
         return f"{said} ({self.describe_choice()}, digest {self.digest[:12]})"
 
+    def describe_one(self) -> str:
+        """What is asked of each input, box or property, in words."""
+        by = f" by a margin of {number(self.margin)}" if self.margin else ""
+        within = "" if self.domain is None else " within [{}, {}]".format(*map(number, self.domain))
+        around = "" if self.boxed else f" around {'the' if self.labelled else 'its'} input"
+        asked = f"the label wins{by}" if self.labelled else "the constraints C f(x) + d ≥ 0 hold"
+        return f"{asked} on the whole {self._ball}{within}{around}"
+
+    @property
+    def contents(self) -> str:
+        """What the digest covers, in words."""
+        what = "boxes" if self.boxed else "inputs"
+        return f"{what} and labels" if self.labelled else f"{what} and constraints"
+
     @property
     def _ball(self) -> str:
         if self.boxed:
@@ -203,3 +217,12 @@ def number(value: float) -> str:
     ('0.001', '1')
     """
     return repr(value).removesuffix(".0")
+
+
+def singular(noun: str) -> str:
+    """One of several.
+
+    >>> singular("inputs"), singular("boxes"), singular("properties")
+    ('input', 'box', 'property')
+    """
+    return {"boxes": "box", "properties": "property"}.get(noun, noun.removesuffix("s"))

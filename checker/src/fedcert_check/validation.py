@@ -9,6 +9,7 @@ from fedcert_check.errors import InvalidCertificate
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MAX_QUOTE_CHARACTERS = 80
+CONTEXT = 20  # characters before the first difference of two texts
 MAX_NATURAL = 2**31 - 1
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")  # names are shown to people
 
@@ -21,6 +22,27 @@ def quoted(value: object) -> str:
     """
     text = repr(value)
     return text if len(text) <= MAX_QUOTE_CHARACTERS else f"{text[:MAX_QUOTE_CHARACTERS]}…"
+
+
+def differing(said: object, other: object) -> tuple[str, str]:
+    """Two values from files as an error shows them, cut around the first place where they differ.
+
+    >>> differing("a" * 200 + "b", "a" * 200 + "c") == (f"'…{'a' * 20}b'", f"'…{'a' * 20}c'")
+    True
+    >>> differing(1, "one")
+    ('1', "'one'")
+    """
+    if not (isinstance(said, str) and isinstance(other, str)):
+        return quoted(said), quoted(other)
+    pairs = enumerate(zip(said, other, strict=False))
+    same = next((i for i, (one, two) in pairs if one != two), min(len(said), len(other)))
+    begin = same - CONTEXT if same > CONTEXT and max(len(said), len(other)) > MAX_QUOTE_CHARACTERS - 2 else 0
+    return _part(said, begin), _part(other, begin)
+
+
+def _part(text: str, begin: int) -> str:
+    end = begin + MAX_QUOTE_CHARACTERS - 4
+    return repr(f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}")
 
 
 def require(condition: bool, complaint: str) -> None:

@@ -1,14 +1,17 @@
 """What a check says of a certificate, in words: what was proved, of which inputs, rule and clients."""
 
+from collections.abc import Iterator
+
 from fedcert_check.checking import Report, Verdict
 from fedcert_check.digest import digest
 from fedcert_check.document import Document
 from fedcert_check.laws import is_exact
 from fedcert_check.percent import percent_down, percent_up
 from fedcert_check.stated import StatedGaussian
+from fedcert_check.subject import Subject, singular
 
 MAX_LISTED = 10  # clients, or layers
-STATED = "as the certificates' maker states: the data set, and how the inputs were chosen from it"
+UNPROVED = "stated by its maker, not proved: these are"
 
 
 def claim_name(document: Document) -> str:
@@ -52,9 +55,17 @@ def statement(document: Document, mean: tuple[float, float | None]) -> str:
         document: the certificate.
         mean: of the claimed bounds over the properties, rounded to what they prove.
     """
-    subject = document.subject
-    what = subject.describe() if subject is not None else f"it is safe, {subject_line(document)}"
-    return f"{_probability(document, mean)}, {_drawn(document)}: {what}"
+    return f"{_asked(document)} {_probability(document, mean)}, {_drawn(document)}"
+
+
+def subject_lines(subject: Subject) -> Iterator[str]:
+    """The digest of what a certificate speaks about, and what its maker states of it.
+
+    Args:
+        subject: of the certificate.
+    """
+    yield f"digest of {subject.contents}: {subject.digest}"
+    yield f"{UNPROVED} {subject.describe_choice()}"
 
 
 def clients_line(document: Document) -> str:
@@ -68,20 +79,38 @@ def clients_line(document: Document) -> str:
     return f"clients, by name and message: {listed}{f' and {more} more' if more > 0 else ''}"
 
 
-def _probability(document: Document, mean: tuple[float, float | None]) -> str:
+def _asked(document: Document) -> str:
+    """Over what the mean of the bounds is taken, and what is asked."""
     subject, count = document.subject, len(document.properties)
+    if subject is None:
+        return f"{over(count, 'properties')}, the property holds ({subject_line(document)})"
+    if subject.common_radius is None:
+        reached = int((subject.radius > 0).sum())
+        return f"for each of the {reached:,} {subject.noun} with a radius above 0, {subject.describe_one()}"
+    return f"{over(count, subject.noun)}, {subject.describe_one()}"
+
+
+def over(count: int, noun: str) -> str:
+    """Over what a mean is taken.
+
+    >>> over(10, "inputs"), over(1, "inputs")
+    ('on average over 10 inputs', 'for 1 input')
+
+    Args:
+        count: of the properties.
+        noun: what they are: inputs, boxes or properties.
+    """
+    return f"for 1 {singular(noun)}" if count == 1 else f"on average over {count:,} {noun}"
+
+
+def _probability(document: Document, mean: tuple[float, float | None]) -> str:
+    subject = document.subject
     if subject is not None and subject.common_radius is None:
         reached = document.lower[subject.radius > 0]
-        least = percent_down(float(reached.min())) if reached.size else percent_down(0.0)
-        return (
-            f"with probability at least {least} for each of the {reached.size:,} {subject.noun} with a radius"
-            " above 0"
-        )
+        return f"with probability at least {percent_down(float(reached.min()) if reached.size else 0.0)}"
     below, above = mean
-    noun = subject.noun if subject else "properties"
-    over = f"mean{'' if above is None else 's'} over {count:,} {noun}"
     most = "" if above is None else f" and at most {percent_up(above)}"
-    return f"with probability at least {percent_down(below)}{most} ({over})"
+    return f"with probability at least {percent_down(below)}{most}"
 
 
 def _drawn(document: Document) -> str:

@@ -25,6 +25,7 @@ def check(
     as_json: cli.AsJson = False,
     engine: options.CheckEngine = None,
     address: options.Address = None,
+    digest: cli.Digest = None,
     version: cli.Version = False,
 ) -> None:
     """Prove saved certificates again, in ball arithmetic, and hold the files of a run against them.

@@ -100,7 +100,9 @@ def accept(
         absent: clients that sent no message file, with the reasons, where these are known.
     """
     if min_clients is not None and not 1 <= min_clients <= expected.clients:
-        raise InvalidConfig(f"min-clients: between 1 and {expected.clients}, not {min_clients}")
+        raise InvalidConfig(
+            f"min_clients (--min-clients): between 1 and {expected.clients}, not {min_clients}"
+        )
     if len(paths) > expected.clients:
         raise InvalidMessage(
             f"{len(paths)} messages for {expected.clients} clients: remove the files that are none of theirs"
@@ -123,7 +125,8 @@ def accept(
         reasons = "".join(f"; refused: {error}" for error in errors.values())
         reasons += "".join(f"; {visible(name)}: {visible(why)}" for name, why in (absent or {}).items())
         raise TooFewClients(
-            f"{len(sound)} sound messages, but {needed} clients are needed (--min-clients){reasons}"
+            f"{len(sound)} sound message{'' if len(sound) == 1 else 's'}, but {needed} clients are needed"
+            f" (min_clients, --min-clients){reasons}"
         )
     refused = {path.name: str(error).removeprefix(f"{path}: ") for path, error in errors.items()}
     refused |= absent or {}

@@ -1,5 +1,6 @@
 """Certifies properties of a model that the caller gives."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -18,11 +19,15 @@ from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.rules import AggregationRule
 from fedcert.rules.builders import WeightsName
+from fedcert.wire import atomic
+from fedcert_check.run_folder.compare import REFUSED
 
 
 @dataclass(frozen=True, eq=False)
 class PropertyCertifier:
     """Certifies properties of a model, as `fedcert.certify` does.
+
+    Who was refused, and why, is written to refused.json in the folder.
 
     Attributes:
         model: the network or torch module that all clients train.
@@ -68,5 +73,7 @@ class PropertyCertifier:
             weights=self.weights,
         )
         found.save(self.out)
+        if accepted.refused:
+            atomic.write(Path(self.out) / REFUSED, json.dumps(accepted.refused, indent=2) + "\n")
         bounds = {"lower": found.mean_lower, "upper": found.mean_upper}
         return Certified(found.problem.laws, found.problem.rule, bounds, accepted.refused)

@@ -1,5 +1,6 @@
 """The strategy: one round, in which clients send posteriors, and the server deploys and certifies."""
 
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -24,6 +25,9 @@ from fedcert_check.visible import visible
 POLL_SECONDS = 0.5  # between two looks at who is connected
 MAX_REASON = 300
 """Characters of a client's own error that are kept."""
+
+
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 class CertifiedFedAvg(FedAvg):
@@ -179,7 +183,7 @@ def receive(replies: Iterable[Message], asked: Iterable[int], inbox: Path) -> Ma
     for reply in replies:
         name = name_of(reply.metadata.src_node_id)
         if reply.has_error():
-            absent[name] = f"the client failed: {visible(str(reply.error.reason))[:MAX_REASON]}"
+            absent[name] = f"the client failed: {cause(str(reply.error.reason))}"
             continue
         try:
             content = unpack(reply.content)
@@ -189,6 +193,19 @@ def receive(replies: Iterable[Message], asked: Iterable[int], inbox: Path) -> Ma
         atomic.write(inbox / f"{name}.safetensors", content)
         absent.pop(name, None)
     return absent
+
+
+def cause(reason: str) -> str:
+    r"""The cause of a client's failure: the last line of what may be a traceback, without colours.
+
+    >>> cause("\x1b[36mray::run()\x1b[39m\n  File …\nValueError: no data\n")
+    'ValueError: no data'
+
+    Args:
+        reason: what the node reports.
+    """
+    lines = [line.strip() for line in COLOURS.sub("", reason).splitlines() if line.strip()]
+    return visible(lines[-1] if lines else "it gives no reason")[:MAX_REASON]
 
 
 def name_of(node: int) -> str:

@@ -48,3 +48,13 @@ def test_true_is_no_number() -> None:
     (whole, *_) = conclude(make_bounds([1.0]))
     assert verify(whole.entry() | {"value": 1}, whole) is None
     assert "value is True" in (verify(whole.entry() | {"value": True}, whole) or "")
+
+
+def test_long_sentences_are_shown_where_they_differ() -> None:
+    entry = FOUND[0].entry()
+    said = verify(entry | {"sentence": entry["sentence"].replace("radius 0.001", "radius 0.009")}, FOUND[0])
+    assert said is not None
+    assert "radius 0.009" in said
+    assert "radius 0.001 around" in said
+    shown = verify(entry | {"assumptions": [*entry["assumptions"][:-1], "None."]}, FOUND[0])
+    assert "assumptions is 'None.', but 'The upper bound" in (shown or "")

@@ -80,7 +80,7 @@ def test_messages_are_found_by_their_digests(tmp_path: Path) -> None:
     found = bound(problem, 30, messages=[message.digest for message in federation.messages])
     path = tmp_path / "confidence" / "median-eps-0.1.safetensors"
     save_confidence(path, found, problem, federation.messages)
-    with pytest.raises(InvalidCertificate, match="pass --messages"):
+    with pytest.raises(InvalidCertificate, match="by --messages"):
         check_confidence(path)
     for message in federation.messages:
         message.save(tmp_path / "messages" / f"{message.client}.safetensors")

@@ -13,8 +13,9 @@ from refused_runs import evidence, lines, put, refused
 from run_folders import edit_result
 
 from fedcert_check import check_run
+from fedcert_check.cost import ProofLimits
 from fedcert_check.run_folder import RunReport
-from fedcert_check.run_folder.compare import compare
+from fedcert_check.run_folder.compare import Comparison, compare
 from fedcert_check.run_folder.words import last_line
 
 DIRECT = "direct-fedavg-projected-eps-0.001.safetensors"
@@ -26,7 +27,29 @@ def test_a_run_as_it_was_written_is_proved_and_agrees(folder: Path) -> None:
     assert report.comparison.compared == ("result.json", "properties.csv", "properties.json", "report.html")
     assert last_line(report) == (
         "proved: 8 certificates; 1 confidence bound found again;"
-        " all claims of result.json, properties.csv, properties.json and report.html follow from them"
+        " all claims of result.json, properties.csv and properties.json follow from them;"
+        " report.html: its marked bounds and sentences follow; its pictures and other words are not checked"
+    )
+
+
+def test_the_last_line_says_nothing_of_claims_that_rest_on_what_was_not_checked(folder: Path) -> None:
+    report = check_run(folder, limits=ProofLimits(seconds=0))
+    assert report.exit_code == 2
+    assert last_line(report) == (
+        "NOT CHECKED: 8 of 8 certificates could not be checked; 1 confidence bound could not be checked;"
+        " nothing is said of the claims that rest on them"
+    )
+    one = RunReport(folder, (report.outcomes[0],), Comparison(("result.json",)))
+    assert last_line(one).endswith("not be checked; nothing is said of the claims that rest on it")
+
+
+def test_certificates_that_are_proved_are_said_to_be_where_files_do_not_follow(folder: Path) -> None:
+    edit_result(folder, put("summary.0.lower", 0.1))
+    report = check_run(folder)
+    assert report.exit_code == 1
+    assert last_line(report).startswith(
+        "NOT PROVED: 8 certificates proved; 1 confidence bound found again, but the run's files do not follow"
+        " from them: "
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedcert_check.validation import quoted
+from fedcert_check.validation import differing, quoted
 
 
 @dataclass(frozen=True)
@@ -60,5 +60,14 @@ def verify(claimed: Mapping[str, Any], recomputed: Conclusion) -> str | None:
     for field, value in expected.items():
         said = claimed[field]
         if isinstance(said, bool) or said != value:
-            return f"{what}: {field} is {quoted(said)}, but {quoted(value)} follows from the certificate"
+            ours, theirs = _apart(said, value)
+            return f"{what}: {field} is {ours}, but {theirs} follows from the certificate"
     return None
+
+
+def _apart(said: Any, value: Any) -> tuple[str, str]:
+    """Two values of a field; of two lists of as many texts the first that differ."""
+    if isinstance(said, list) and isinstance(value, list) and len(said) == len(value):
+        pairs = (pair for pair in zip(said, value, strict=True) if pair[0] != pair[1])
+        return differing(*next(pairs))
+    return differing(said, value)

@@ -2,6 +2,7 @@
 
 from fedcert_check.conclusions.bounds import Bounds, Robustness
 from fedcert_check.percent import percent_down, percent_up
+from fedcert_check.subject import singular
 
 SELECTED = (
     "These inputs were selected because the mean model classifies them correctly, so this is not an accuracy."
@@ -22,15 +23,6 @@ def inputs(subject: Robustness) -> str:
     """All the inputs, boxes or properties, counted and described."""
     noun = subject.noun if len(subject) != 1 else singular(subject.noun)
     return f"{len(subject):,} {noun} ({subject.describe_choice()})"
-
-
-def singular(noun: str) -> str:
-    """One of several.
-
-    >>> singular("inputs"), singular("boxes"), singular("properties")
-    ('input', 'box', 'property')
-    """
-    return {"boxes": "box", "properties": "property"}.get(noun, noun.removesuffix("s"))
 
 
 def correctly(bounds: Bounds, in_full: bool = False) -> str:

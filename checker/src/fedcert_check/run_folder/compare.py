@@ -1,7 +1,7 @@
 """Holds the files of a run against its certificates: what each claims must follow from one of them."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -11,12 +11,13 @@ from fedcert_check.run_folder.bounds import compare_bounds
 from fedcert_check.run_folder.concluding import compare_conclusions
 from fedcert_check.run_folder.confident import Recounted, compare_confidence
 from fedcert_check.run_folder.entries import parse
-from fedcert_check.run_folder.evidence import CERTIFICATES, CONFIDENCE, Evidence
+from fedcert_check.run_folder.evidence import CERTIFICATES, CONFIDENCE, Evidence, names_in
 from fedcert_check.run_folder.findings import Finding, merged
 from fedcert_check.run_folder.gallery import GALLERY, compare_gallery
 from fedcert_check.run_folder.naming import compare_names
 from fedcert_check.run_folder.page import PAGE, compare_page
 from fedcert_check.run_folder.saved import BOUNDS, compare_saved, read_saved
+from fedcert_check.run_folder.sentences import compare_sentences
 from fedcert_check.run_folder.stated import RESULT, Stated, is_earlier, read_stated
 from fedcert_check.run_folder.table import TABLE, compare_table, read_table
 from fedcert_check.subject import BOX
@@ -25,11 +26,17 @@ from fedcert_check.visible import visible
 
 MAX_BYTES = 2**26  # of each file
 MAX_FINDINGS = 20  # of one kind
+MAX_NAMED = 10  # files that are not looked at
 EARLIER = (
     f"{RESULT}: written by an earlier version: it names no certificates, so nothing that it says was checked"
 )
 ALONE = f"no {RESULT}: the certificates stand alone, and nothing was compared with them"
-WORDS = f"not checked: the words and pictures of {PAGE}"
+WORDS = f"not checked: the pictures and other words of {PAGE}"
+"""Beside its marked bounds, its headline, its conclusions and other bounds in words."""
+
+
+MESSAGES, REFUSED = "messages", "refused.json"
+LOOKED_AT = frozenset((RESULT, TABLE, GALLERY, PAGE, BOUNDS, CERTIFICATES, CONFIDENCE, MESSAGES))
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,31 @@ class Comparison:
 
 
 def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted] | None = None) -> Comparison:
+    """Hold the files of a run against the certificates, and name those that were not looked at.
+
+    Args:
+        folder: of the run.
+        evidence: its certificates.
+        recounted: its confidence bounds, by file name.
+    """
+    found = _compare(folder, evidence, recounted)
+    return replace(found, notes=(*found.notes, *_not_looked_at(folder)))
+
+
+def _not_looked_at(folder: Path) -> Iterator[str]:
+    """A line for who was refused, as recorded, and one for all files that no run needs."""
+    names = names_in(folder)
+    if REFUSED in names:
+        yield f"not proved, as recorded: which clients were refused ({REFUSED})"
+    others = sorted(names - LOOKED_AT - {REFUSED})
+    if others:
+        more = f" and {len(others) - MAX_NAMED} more" if len(others) > MAX_NAMED else ""
+        yield visible(f"other files, not looked at: {', '.join(others[:MAX_NAMED])}{more}")
+
+
+def _compare(
+    folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted] | None = None
+) -> Comparison:
     """Hold result.json, properties.csv, properties.json and report.html against the certificates.
 
     Args:
@@ -80,7 +112,7 @@ def compare(folder: Path, evidence: Evidence, recounted: Mapping[str, Recounted]
     others: dict[str, Callable[[bytes], Iterable[Finding]]] = {
         TABLE: lambda own: compare_table(read_table(own), stated, evidence),
         GALLERY: lambda own: compare_gallery(parse(GALLERY, own), stated, evidence),
-        PAGE: lambda own: compare_page(own, content, stated),
+        PAGE: lambda own: [*compare_page(own, content, stated), *compare_sentences(own, stated)],
     }
     for name, compare_with in others.items():
         if not (folder / name).exists():

@@ -1,6 +1,7 @@
 """report.html: its digests, and every bound that it marks as such, held against result.json.
 
-A page can say anything around its bounds: its words are compared where one can be made anew (`whole_page`).
+Its headline and its conclusions are held against result.json by `sentences`, and all its words where a page
+can be made anew (`whole_page`).
 """
 
 import hashlib

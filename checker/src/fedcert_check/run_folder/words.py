@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 from fedcert_check.confidence.level import allowed, confidence_words
 from fedcert_check.percent import percent_down, percent_up
-from fedcert_check.run_folder.compare import Comparison
+from fedcert_check.run_folder.compare import WORDS, Comparison
 from fedcert_check.run_folder.confident import Recounted
+from fedcert_check.run_folder.page import PAGE
 from fedcert_check.run_folder.report import RunReport
 from fedcert_check.visible import visible
+from fedcert_check.words import over
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -35,13 +37,13 @@ def confidence_sentence(own: Recounted) -> str:
     count = len(statement.properties)
     failed = f" ({len(own.failures)} of {count} properties are not)" if own.failures else ""
     clients = statement.rule.clients
-    what = f"{count} properties are safe" if subject is None else subject.describe()
+    about = "the property holds" if subject is None else subject.describe_one()
     noun = "properties" if subject is None else subject.noun
     return (
         f"{own.outcome}{failed}: at a confidence of {confidence_words(1 - allowed(statement.beta))}, from"
-        f" {statement.draws:,} drawn models, with probability at least {percent_down(below)} and at most"
-        f" {percent_up(above)} (means over {count:,} {noun}), for the model"
-        f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients: {what}"
+        f" {statement.draws:,} drawn models, {over(count, noun)}, {about} with probability at least"
+        f" {percent_down(below)} and at most {percent_up(above)}, for the model"
+        f" that {statement.rule.name} makes of a draw from the posterior of each of {clients} clients"
     )
 
 
@@ -53,15 +55,38 @@ def last_line(report: RunReport) -> str:
     """
     parts = [_certificates(report)] if report.outcomes or not report.confidence else []
     parts += [_confidence(report)] if report.confidence else []
-    comparison = report.comparison
-    if comparison is not None and not comparison.agrees:
-        wrong = len(comparison.findings) + len(comparison.unreadable)
-        parts.append(f"the run's files do not follow from them: {wrong} line{'s' if wrong > 1 else ''} above")
-    elif comparison is not None and comparison.compared:
-        parts.append(f"all claims of {_list(comparison.compared)} follow from them")
-    elif comparison is not None:
-        parts.append("nothing else was compared")
+    comparison, wrong = report.comparison, _wrong(report.comparison)
+    if wrong and report.outcomes and all(own.verdict for own in report.reports) and not report.refused:
+        parts[0] += " proved"
+        return visible(f"{report.verdict}: {'; '.join(parts)}, but {wrong}")
+    parts += [wrong] if wrong else []
+    if report.refused:
+        rest = "it" if len(report.refused) == 1 else "them"
+        parts.append(f"nothing is said of the claims that rest on {rest}")
+    elif comparison is not None and not wrong:
+        parts.append(_follows(comparison))
     return visible(f"{report.verdict}: {'; '.join(parts)}")
+
+
+def _wrong(comparison: Comparison | None) -> str:
+    """That files do not follow from the certificates; nothing where they do."""
+    if comparison is None or comparison.agrees:
+        return ""
+    wrong = len(comparison.findings) + len(comparison.unreadable)
+    return f"the run's files do not follow from them: {wrong} line{'s' if wrong > 1 else ''} above"
+
+
+def _follows(comparison: Comparison) -> str:
+    """Which files follow from the certificates, and how much of the page."""
+    if not comparison.compared:
+        return "nothing else was compared"
+    if WORDS not in comparison.notes:
+        return f"all claims of {_list(comparison.compared)} follow from them"
+    rest = tuple(name for name in comparison.compared if name != PAGE)
+    return (
+        f"all claims of {_list(rest)} follow from them; {PAGE}: its marked bounds and sentences follow; its"
+        " pictures and other words are not checked"
+    )
 
 
 def _certificates(report: RunReport) -> str:
