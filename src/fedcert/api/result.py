@@ -20,10 +20,9 @@ from fedcert.wire import atomic
 from fedcert.wire.certificate_file import certificate_file, save_certificate
 from fedcert.wire.message import Message
 from fedcert.wire.subject import as_checked
-from fedcert_check.conclusions.words import singular
 from fedcert_check.percent import percent_down, percent_up
 from fedcert_check.run_folder.saved import BOUNDS, COLUMNS
-from fedcert_check.subject import number
+from fedcert_check.subject import number, singular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,9 +17,9 @@ from fedcert.app.report.words import (
     radius_down,
     radius_name,
 )
-from fedcert_check.conclusions.words import singular
 from fedcert_check.confidence.level import confidence_words
 from fedcert_check.percent import bounds
+from fedcert_check.subject import singular
 
 NAMES: tuple[Literal["rule", "events"], ...] = ("rule", "events")
 CERTIFIED = "certified, %"

@@ -12,8 +12,9 @@ from itertools import accumulate
 from fedcert_check.conclusions.bounds import Bounds
 from fedcert_check.conclusions.conclusion import Conclusion
 from fedcert_check.conclusions.rounding import below, level
-from fedcert_check.conclusions.words import assumptions, correctly, inputs, model, singular, verb
+from fedcert_check.conclusions.words import assumptions, correctly, inputs, model, verb
 from fedcert_check.percent import percent_down
+from fedcert_check.subject import singular
 
 PROBABILITY = Fraction(95, 100)
 """With which a statement about one draw is to hold."""
