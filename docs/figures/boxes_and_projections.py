@@ -3,8 +3,8 @@
     python docs/figures/boxes_and_projections.py
 
 A linear classifier has the weights w ~ N(x, σ² I) for one class and 0 for the other; it is safe where
-w · x' ≥ 0 for all x' of a ball around x, ‖x‖ = 1. Left: two weights, and the boxes that the certificate of
-`box` events is made of. Right: more weights, the same margin.
+w · x' ≥ 0 for all x' of a ball around x, ‖x‖ = 1. Above: two weights, and the boxes that the certificate of
+`box` events is made of. Below: more weights, the same margin.
 """
 
 from pathlib import Path
@@ -61,20 +61,20 @@ def main(out: Path = HERE, sizes: tuple[int, ...] = SIZES) -> None:
     results = {weights: certified(weights) for weights in sizes}
     tiles = results[sizes[0]].certificates[0].witness.tensors
     ends = [tiles[f"tiles.{end}"][:, 0, :2].numpy() for end in ("lower", "upper")]
-    figure = Figure(figsize=(9, 4))
-    left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.25)})
-    plane(left, ends)
+    figure = Figure(figsize=(5, 8.2))  # narrow: readable on a phone
+    above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": (1.4, 1)})
+    plane(above, ends)
     lower = {
         own.claim.events: [at_least(result.certificates[i].lower.item()) for result in results.values()]
         for i, own in enumerate(results[sizes[0]].certificates)
     }
     upper = [at_most(result.certificates[1].upper.item()) for result in results.values()]
-    right.semilogx(sizes, upper, color=UPPER, label="projected, upper bound U", base=2)
-    right.semilogx(sizes, lower["projected"], "o-", color=PROVEN, label="projected, lower bound L", base=2)
-    right.semilogx(sizes, lower["box"], "s--", color=ESTIMATE, label="boxes, lower bound L", base=2)
-    right.set(xlabel="number of weights", ylabel="probability of a safe draw, %", ylim=(-2, 102))
-    right.set_title("the same margin, more weights", fontsize=10)
-    right.legend(loc="center right")
+    below.semilogx(sizes, upper, color=UPPER, label="projected, upper bound U", base=2)
+    below.semilogx(sizes, lower["projected"], "o-", color=PROVEN, label="projected, lower bound L", base=2)
+    below.semilogx(sizes, lower["box"], "s--", color=ESTIMATE, label="boxes, lower bound L", base=2)
+    below.set(xlabel="number of weights", ylabel="probability of a safe draw, %", ylim=(-2, 102))
+    below.set_title("the same margin, more weights", fontsize=10)
+    below.legend(loc="center right")
     figure.tight_layout()
     numbers = {"weights": list(sizes), "tiles": len(ends[0]), **lower, "upper": upper}
     write(figure, numbers, "boxes-and-projections", out)

@@ -58,10 +58,10 @@ def plane(axes: Axes, sign: float, found: dict[str, tuple[float, float]]) -> Non
 
 def main(out: Path = HERE) -> None:
     """Certify, draw and write."""
-    figure = Figure(figsize=(8.5, 4.4))
+    figure = Figure(figsize=(4.4, 8.8))  # narrow: readable on a phone
     numbers = {}
     signs = {"safe clients": 1.0, "unsafe clients": -1.0}
-    for axes, (name, sign) in zip(figure.subplots(1, 2), signs.items(), strict=True):
+    for axes, (name, sign) in zip(figure.subplots(2, 1), signs.items(), strict=True):
         numbers[name] = bounds(sign)
         plane(axes, sign, numbers[name])
     figure.tight_layout()

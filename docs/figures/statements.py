@@ -44,7 +44,7 @@ def main(out: Path = HERE, radii: tuple[float, ...] = RADII) -> None:
     """Certify, draw, sample and write."""
     found = [at(radius) for radius in radii]
     series = {name: [one[name] for one in found] for name in found[0]}
-    figure = Figure(figsize=(8, 4))
+    figure = Figure(figsize=(5.6, 4))
     axes = figure.subplots()
     axes.fill_between(radii, series["lower"], series["upper"], color=PROVEN, alpha=0.25, lw=0)
     axes.plot(radii, series["lower"], color=PROVEN, label="certificate, at least L")
