@@ -10,9 +10,11 @@ import torch
 from agreement import Both, both, lower_bound, upper_bound
 from balls import array, between, density, inside, integral
 from flint import acb, arb
+from torch import Tensor
 
 from fedcert.families.projected import centre as fast
 from fedcert.families.projected import later
+from fedcert.families.projected.excess import Excess as FastExcess
 from fedcert_check.balls import exact
 from fedcert_check.projected.exact import first_law, width
 from fedcert_check.projected.excess import Excess
@@ -159,13 +161,18 @@ def known_alike(pair: Both) -> tuple[Known, fast.Known]:
                 own.lines.widest[0].numpy() > 0,
                 own.excess.centre[0].numpy(),
                 own.excess.rate[0].numpy(),
-                list(exact((own.excess.exponent[0] + own.excess.rate[0].log()).numpy())),
+                list(exact(exponents(own.excess).numpy())),
             ),
         )
         for own in theirs.hidden
     )
     u, wide = (arb(v.item()) for v in (theirs.moving, theirs.deviating))
     return Known(mean, deviation, pair.region.radius, moved, hidden, u, wide), theirs
+
+
+def exponents(excess: FastExcess) -> Tensor:
+    """K(λ) + λ l of each side; a large number where nothing is known, as of neurons whose sign is."""
+    return (excess.exponent[0] + excess.rate[0].log()).nan_to_num(posinf=1e3)
 
 
 @pytest.mark.parametrize(("depth", "reach"), [(2, 0.0), (3, 0.0), (3, 2.0), (4, 0.0), (4, 1.0)])

@@ -57,7 +57,7 @@ def test_an_activation_with_a_field_keeps_the_contract_and_is_described_with_it(
 
 
 def test_no_torch_module_is_read_unless_the_layer_says_how() -> None:
-    with pytest.raises(UnsupportedLayer, match="'leaky'"):
+    with pytest.raises(UnsupportedLayer, match="Leaky names LeakyReLU in `modules`"):
         Leaky.from_module(nn.LeakyReLU(), None)
 
 
