@@ -14,6 +14,7 @@ from fedcert_check.command import Command, ResumableCommand
 pytestmark = pytest.mark.slow
 ENDLESS = SMALL_RUN | {"training": {"epochs": 10**7}}
 FEDCERT = ["-m", "fedcert.app.cli"]
+IMPORTING = 10.0  # seconds that workers may take to begin
 
 
 def test_an_interrupted_run_says_how_to_resume_and_keeps_its_parts(tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ def test_an_interrupted_grid_says_how_to_resume(tmp_path: Path, terminal: bool) 
     (tmp_path / "mine.toml").write_text(settings, encoding="utf-8")
     command = ["grid", "--preset", "mine.toml", "--jobs", "2", "--out", "out"]
     ready = (tmp_path / "out/grid.json").exists
-    code, lines = interrupted([*FEDCERT, *command], ready, tmp_path, terminal, pause=3.0)
+    code, lines = interrupted([*FEDCERT, *command], ready, tmp_path, terminal, IMPORTING)
     assert code == 130
     assert lines == ["fedcert: interrupted; to resume: fedcert grid --preset mine.toml --jobs 2 --out out"]
 
