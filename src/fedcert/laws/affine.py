@@ -252,8 +252,11 @@ class JoinedAffine(RandomAffine, Protocol):
 
     def coefficients(
         self, rows: Float64[Tensor, "P R m"], h: Float64[Tensor, "P k"]
-    ) -> Float64[Tensor, "P R n"]:
-        """This layer's part of c: its parameters in B·(W̃ h + b̃)."""
+    ) -> tuple[Float64[Tensor, "P R n"], Float64[Tensor, "P R n"]]:
+        """This layer's part of c: its parameters in B·(W̃ h + b̃), and bounds of what cancelling sums lose.
+
+        One rounding of each coefficient is the covariance's to charge.
+        """
         ...
 
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from fedcert.errors import InvalidLaw, UnsupportedLayer
+from fedcert.errors import InvalidLaw
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.bias_noise import BiasPart
 from fedcert.laws.block_protocol import Block
@@ -16,6 +16,7 @@ from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.covariance import Covariance
 from fedcert.laws.dense import DenseGaussian, require_dense
 from fedcert.laws.dependent_affine import DependentAffine, root_of_squares
+from fedcert.laws.dependent_conv import DependentConvAffine
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.laws.kronecker import KroneckerPart
 from fedcert.laws.noise_parts import DensePart, DiagonalPart, NoisePart
@@ -67,7 +68,7 @@ class Blocks:
         return DenseGaussian(self.loc, torch.cat(columns, dim=1), self.loc_error, error)
 
     def layer(self, place: Place) -> RandomAffine:
-        """One layer; the kernel of a convolution is fixed or has diagonal blocks alone.
+        """One layer; the noise of a kernel is that of the matrix with a row for each filter.
 
         Args:
             place: the layer and its parameters.
@@ -80,9 +81,12 @@ class Blocks:
         parts = list(self._parts(place))
         diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
         if len(diagonal) < len(parts):
-            return DependentAffine(*means, *errors, tuple(parts))
-        scale = _combined([part.weight_deviation for part in diagonal], means[0])
-        bias_scale = _combined([part.bias_deviation for part in diagonal], means[1])
+            if not isinstance(place.layer, Conv2d):
+                return DependentAffine(*means, *errors, tuple(parts))
+            known = ConvAffine.fixed_at(place.layer, *means, *errors)
+            return DependentConvAffine.of_parts(known, tuple(parts))
+        scale = _combined([part.weight_deviation.view_as(means[0]) for part in diagonal], means[0])
+        bias_scale = _combined([part.bias_deviation.view_as(means[1]) for part in diagonal], means[1])
         shrinkage = 4 * self.error + gamma(8 * (len(parts) + 8)) if parts else 0.0
         if isinstance(place.layer, Conv2d):
             return ConvAffine(place.layer, *means, scale, bias_scale, *errors, shrinkage)
@@ -90,7 +94,7 @@ class Blocks:
 
     def _parts(self, place: Place) -> Iterator[NoisePart]:
         """The blocks that are about a layer's parameters, with the largest scales within the error."""
-        weights, biases = place.weights, place.biases
+        weights, biases = place.weights.flatten(0, -2), place.biases.flatten()
         own_places = place.every.to(self.loc.device)
         dense: list[Tensor] = []
         for own in self.blocks:
@@ -98,8 +102,6 @@ class Blocks:
             if not inside.any():
                 continue
             places = own_places[inside] - own.start
-            if isinstance(place.layer, Conv2d) and not isinstance(own, DiagonalBlock):
-                raise UnsupportedLayer(f"{place.layer}: a kernel is fixed or has independent parameters")
             if isinstance(own, DiagonalBlock):
                 yield self._diagonal(_spread(own.scale[places], inside), weights, biases)
             elif isinstance(own, DenseBlock):
@@ -110,7 +112,7 @@ class Blocks:
             yield self._dense(torch.cat(dense, dim=1), weights)
 
     def _diagonal(
-        self, scale: Float64[Tensor, "n"], weights: Int64[Tensor, "*matrix"], biases: Int64[Tensor, "*vector"]
+        self, scale: Float64[Tensor, "n"], weights: Int64[Tensor, "m k"], biases: Int64[Tensor, "m"]
     ) -> DiagonalPart:
         largest = torch.where(scale == 0, 0.0, up(up(scale * (1 + 2 * self.error)))) if self.error else scale
         weight, bias = largest.split([weights.numel(), biases.numel()])

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedcert.laws.affine import MAX_NORMAL, Outputs
+from fedcert.laws.affine import MAX_NORMAL, Outputs, RandomAffine
 from fedcert.laws.conv_noise import ConvNoise, onto_pixels, terms_onto_pixels
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.layers import AvgPool2d, Conv2d
@@ -117,7 +117,11 @@ class ConvAffine:
         own = self.layer
         return replace(self, layer=replace(own, image=image, padding=(0, 0)))
 
-    def at_one_position(self) -> DiagonalAffine:
+    def held(self) -> int:
+        """How many numbers a row of its noise holds at a time."""
+        return self.inputs + self.outputs + self.weight.numel()
+
+    def at_one_position(self) -> RandomAffine:
         """The neurons of the only position: their weights are independent, and 0 where they see nothing."""
         layer, shape = self.layer, self.layer.shapes
 

@@ -15,6 +15,7 @@ from fedcert.laws.affine import RandomAffine
 from fedcert.laws.conv_affine import ConvAffine
 from fedcert.laws.covariance import Covariance
 from fedcert.laws.dependent_affine import DependentAffine, JoinedDependentAffine
+from fedcert.laws.dependent_conv import DependentConvAffine, JoinedConvAffine
 from fedcert.laws.diagonal import LARGEST, SMALLEST
 from fedcert.laws.noise_parts import DensePart
 from fedcert.laws.places import Place, parameter_places
@@ -148,8 +149,6 @@ class DenseGaussian:
     def layers(self, network: Network) -> Sequence[RandomAffine]:
         """Each affine layer; joined, if some normal has a part in the parameters of several layers.
 
-        Convolutions must be fixed.
-
         Args:
             network: whose parameters the law is about.
         """
@@ -157,8 +156,8 @@ class DenseGaussian:
         used = torch.stack([self.factor[place.every].any(0) for place in places])
         joint = None
         if (used.sum(0) > 1).any():
-            if not all(isinstance(place.layer, Affine) for place in places):
-                raise UnsupportedLayer("a law that joins layers is about fully connected ones alone")
+            if not all(isinstance(place.layer, Affine | Conv2d) for place in places):
+                raise UnsupportedLayer("a law that joins layers takes no means over windows between them")
             joint = self.covariance.of(torch.cat([place.every for place in places]))
         return [self._layer(place, joint) for place in places]
 
@@ -168,15 +167,16 @@ class DenseGaussian:
         if isinstance(place.layer, AvgPool2d):
             return ConvAffine.mean_pool(place.layer, self.loc.device)
         means = (self.loc[weights], self.loc[biases], error[weights], error[biases])
-        if isinstance(place.layer, Conv2d):
-            if self.factor[rows].any():
-                raise UnsupportedLayer(f"dependent parameters of {place.layer}: convolutions must be fixed")
-            return ConvAffine.fixed_at(place.layer, *means)
         fixed_weights = not bool(self.factor[weights.flatten()].any())
         parts: tuple[DensePart, ...] = ()
         if self.factor[rows].any():
-            m, k = weights.shape
+            m, k = weights.flatten(0, -2).shape
             parts = (DensePart((m, k), self.covariance.of(rows), fixed_weights),)
+        if isinstance(place.layer, Conv2d):
+            known = ConvAffine.fixed_at(place.layer, *means)
+            if joint is not None:
+                return JoinedConvAffine.of_parts(known, parts, joint=joint)
+            return DependentConvAffine.of_parts(known, parts) if parts else known
         if joint is None:
             return DependentAffine(*means, parts)
         return JoinedDependentAffine(*means, parts, joint)

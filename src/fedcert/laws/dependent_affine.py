@@ -154,9 +154,10 @@ class JoinedDependentAffine(DependentAffine):
 
     def coefficients(
         self, rows: Float64[Tensor, "P R m"], h: Float64[Tensor, "P k"]
-    ) -> Float64[Tensor, "P R n"]:
-        """(B_j h_k)_jk and B: the coefficients of W, row by row, and b in B·(W h + b)."""
-        return coefficients(rows, h)
+    ) -> tuple[Float64[Tensor, "P R n"], Float64[Tensor, "P R n"]]:
+        """(B_j h_k)_jk and B: the coefficients of W, row by row, and b in B·(W h + b); nothing cancels."""
+        found = coefficients(rows, h)
+        return found, torch.zeros_like(found)
 
 
 @dataclass(frozen=True)

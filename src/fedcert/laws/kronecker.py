@@ -58,13 +58,8 @@ class KroneckerPart:
 
     @cached_property
     def stretch(self) -> Float64[Tensor, ""]:
-        """A bound of ‖V‖², the largest row sum of |VᵀV|: 1 and little more if V is orthogonal."""
-        k = len(self.right)
-        size = self.right.abs()
-        sums = (
-            (self.right.mT @ self.right).abs() + gamma(4 * (k + 2)) * (size.mT @ size) + k * SMALLEST_NORMAL
-        )
-        return above(sums.sum(-1), 2 * k + 8).amax()
+        """A bound of ‖V‖²."""
+        return stretch(self.right)
 
     def noise(self, rows: Float64[Tensor, "P R m"]) -> "KroneckerNoise":
         """What rows B see of it: g."""
@@ -145,6 +140,17 @@ class KroneckerNoise:
         apart = up(above((self.g * up(reach * reach).unsqueeze(-2)).sum(-1), terms).sqrt())
         widest = up(above(self.g.amax(-1) * self.part.stretch, 4).sqrt())
         return torch.minimum(torch.minimum(together, apart), up(widest * norm_up(delta).unsqueeze(-1)))
+
+
+def stretch(matrix: Float64[Tensor, "k b"]) -> Float64[Tensor, ""]:
+    """A bound of ‖V‖², the largest row sum of |VᵀV|: 1 and little more if V is orthogonal.
+
+    Args:
+        matrix: V.
+    """
+    k, size = len(matrix), matrix.abs()
+    sums = (matrix.mT @ matrix).abs() + gamma(4 * (k + 2)) * (size.mT @ size) + k * SMALLEST_NORMAL
+    return above(sums.sum(-1), 2 * k + 8).amax()
 
 
 def sizes_of_products(

@@ -92,8 +92,6 @@ def _coefficients(layers: Sequence[RandomAffine], constraints: int) -> Iterator[
             continue
         seen = layers[: depth + 1]
         yield rows * sum(
-            own.inputs + own.outputs + own.weight.numel()
-            if isinstance(own, ConvAffine)
-            else own.inputs * own.outputs + own.outputs
+            own.held() if isinstance(own, ConvAffine) else own.inputs * own.outputs + own.outputs
             for own in seen
         )

@@ -17,6 +17,7 @@ from torch import Tensor
 from fedcert.families.projected.view import View
 from fedcert.laws.affine import RandomAffine
 from fedcert.laws.conv_affine import ConvAffine
+from fedcert.laws.dependent_conv import DependentConvAffine
 from fedcert.model.layers.windows import Pair
 
 ELEMENTS = 2**22  # maximum number of coefficients held at a time, which bounds the memory
@@ -71,9 +72,10 @@ class Fields:
             return
         seen = patches(own)
         tables = [table.to(kappa.device) for table in pixel_tables(own, seen)]
-        each = len(kappa) * 2 * own[-1].filters * max(prod(patch) for patch in seen)
-        step = max(1, ELEMENTS // each)
         layers = on_patches(own, seen)
+        held = [layer.held() for layer in layers if isinstance(layer, DependentConvAffine)]
+        each = len(kappa) * 2 * own[-1].filters * max([*map(prod, seen), *held])
+        step = max(1, ELEMENTS // each)
         clients = [on_patches([c for c in part if isinstance(c, ConvAffine)], seen) for part in view.clients]
         for start in range(0, own[-1].places, step):
             part = [table[start : start + step] for table in tables]
@@ -115,7 +117,7 @@ def patches(layers: Sequence[ConvAffine]) -> list[Patch]:
 
 
 def on_patches(layers: Sequence[ConvAffine], seen: Sequence[Patch]) -> list[RandomAffine]:
-    """The layers on these patches; the last has one position, where its weights are independent.
+    """The layers on these patches; the last has one position, where it is fully connected.
 
     Args:
         layers: convolutions.

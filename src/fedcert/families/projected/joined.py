@@ -15,6 +15,7 @@ from torch import Tensor
 from fedcert.errors import InvalidLaw
 from fedcert.families.projected.tails import total
 from fedcert.laws.affine import JoinedAffine, RandomAffine
+from fedcert.numerics.rounding import above, up
 
 
 class Seen(NamedTuple):
@@ -52,6 +53,9 @@ def joint_deviation(layers: Sequence[RandomAffine], seen: Sequence[Seen]) -> Flo
     if not joined(layers):
         return total(torch.stack([layer.noise(own.rows).at(own.inputs) for layer, own in pairs], dim=-1))
     parts = [layer.coefficients(*own) for layer, own in zip(layers, seen, strict=False)]
-    coefficients = torch.cat(parts, dim=-1)
-    missing = len(layers[0].joint.deviation) - coefficients.shape[-1]
-    return layers[0].joint.of_projection(torch.nn.functional.pad(coefficients, (0, missing)))
+    coefficients, error = (torch.cat(own, dim=-1) for own in zip(*parts, strict=True))
+    joint, known = layers[0].joint, coefficients.shape[-1]
+    missing = len(joint.deviation) - known
+    lost = error @ joint.deviation[:known]
+    found = joint.of_projection(torch.nn.functional.pad(coefficients, (0, missing)))
+    return up(found + above(lost, known + 2)) if error.any() else found

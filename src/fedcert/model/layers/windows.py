@@ -72,6 +72,10 @@ class Windows:
         """The pixel that each entry of a window sees; the number of pixels where it is padding."""
         return _pixels_of_windows(self).to(device)
 
+    def window_table(self, device: torch.device | None = None) -> Int64[Tensor, "pixels overlap"]:
+        """The entries of the flat table of windows that see each pixel; its length where there is none."""
+        return _windows_of_pixels(self).to(device)
+
     def gather(self, x: Float[Tensor, "*batch pixels"]) -> Float[Tensor, "*batch G L K"]:
         """What each window sees."""
         padded = torch.cat([x, torch.zeros_like(x[..., :1])], -1)
@@ -83,7 +87,7 @@ class Windows:
         """The transpose: for each pixel, the sum over all windows that see it, of `overlap` terms at most."""
         flat = seen.flatten(-3)
         padded = torch.cat([flat, torch.zeros_like(flat[..., :1])], -1)
-        table = _windows_of_pixels(self).to(seen.device)
+        table = self.window_table(seen.device)
         each: Tensor = padded.index_select(-1, table.flatten()).unflatten(-1, table.shape)
         return each.sum(-1)
 
