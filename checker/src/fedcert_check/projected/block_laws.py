@@ -10,12 +10,14 @@ from flint import arb, arb_mat, ctx
 
 from fedcert_check.balls import Balls, exact, matrix, zeros
 from fedcert_check.blocks import DENSE, DIAGONAL, KRONECKER, Block, BlockGaussian
-from fedcert_check.image_layers import Conv2d
-from fedcert_check.layers import Linear, Network, sized
+from fedcert_check.image_layers import AvgPool2d, Conv2d
+from fedcert_check.layers import Linear, Network
 from fedcert_check.masses import Gaussian
 from fedcert_check.projected.affine_part import first_random
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.dependent import DependentLayer, Layer
+from fedcert_check.projected.dependent import DependentLayer
+from fedcert_check.projected.dependent_convolution import DependentConvLayer
 from fedcert_check.projected.kronecker_part import KroneckerPart
 from fedcert_check.projected.layers import random_layer
 from fedcert_check.projected.parts import BiasPart, DensePart, DiagonalPart, Part
@@ -31,7 +33,7 @@ def block_stack(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian])
     """The network under N(v + Σ_i w_i μ_i, Σ_i w_i² Cov_i).
 
     Args:
-        network: any; layers that depend on each other must be fully connected, all of them.
+        network: any; between layers that depend on each other there are no means over windows.
         rule: with one weight a client.
         laws: one for each client.
     """
@@ -47,8 +49,9 @@ def block_stack(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian])
     used = [(w, law) for w, law in weighed if w != 0]
     if any(_spans(own, ends) for _, law in used for own in _blocks(law)):
         require(
-            first_random(network) == 0 and all(isinstance(layer, Linear) for layer in sized(network.layers)),
-            "parameters of several layers that depend on each other: these must be fully connected",
+            first_random(network) == 0 and not any(isinstance(layer, AvgPool2d) for layer in network.layers),
+            "parameters of several layers that depend on each other: these must be affine layers and ReLUs, "
+            "without means over windows",
         )
         joined = iter(_joined_layers(network, loc, used, ends))
         return stacked(network, lambda layer, start: next(joined))
@@ -57,11 +60,13 @@ def block_stack(network: Network, rule: LinearRule, laws: Sequence[AnyGaussian])
         weights, biases = layer.sizes
         M, m = loc[start : start + weights].reshape(biases, -1), loc[start + weights :][:biases]
         parts = list(_parts(layer, start, used))
-        if isinstance(layer, Linear):
-            return _layer(M, m, parts)
         diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
-        require(len(diagonal) == len(parts), "the parameters of a kernel depend on each other")
-        return ConvLayer(layer, M, m, *_summed(diagonal, M, m))
+        if len(diagonal) == len(parts):
+            variances = _summed(diagonal, M, m)
+            if isinstance(layer, Conv2d):
+                return ConvLayer(layer, M, m, *variances)
+            return random_layer(M, m, *variances)
+        return _dependent(layer, M, m, parts)
 
     return stacked(network, build)
 
@@ -77,11 +82,12 @@ def _spans(own: Block, ends: Array) -> bool:
     return own.code == DENSE and not bool(within.any())
 
 
-def _layer(M: Balls, m: Balls, parts: Sequence[Part]) -> Layer:
-    diagonal = [part for part in parts if isinstance(part, DiagonalPart)]
-    if len(diagonal) < len(parts):
-        return DependentLayer(matrix(M), m, tuple(parts))
-    return random_layer(M, m, *_summed(diagonal, M, m))
+def _dependent(
+    layer: Linear | Conv2d, M: Balls, m: Balls, parts: Sequence[Part], joint: arb_mat | None = None
+) -> Layer:
+    if isinstance(layer, Conv2d):
+        return DependentConvLayer.of_parts(layer, M, m, parts, joint)
+    return DependentLayer(matrix(M), m, tuple(parts), joint)
 
 
 def _summed(diagonal: Sequence[DiagonalPart], M: Balls, m: Balls) -> tuple[Balls, Balls]:
@@ -154,9 +160,11 @@ def _joined_layers(
     entries[:] = covariance.entries()
     whole = entries.reshape(covariance.nrows(), covariance.ncols())
     found: list[Layer] = []
-    for (M, m), start, stop in zip(network.matrices(loc), ends[:-1], ends[1:], strict=True):
-        part = DensePart(len(m), whole[start:stop, start:stop])
-        found.append(DependentLayer(matrix(M), m, (part,), joint))
+    for layer, start, stop in zip(network.linear, ends[:-1], ends[1:], strict=True):
+        weights, biases = layer.sizes
+        M, m = loc[start : start + weights].reshape(biases, -1), loc[start + weights : stop]
+        part = DensePart(biases, whole[start:stop, start:stop])
+        found.append(_dependent(layer, M, m, [part], joint))
     return found
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ZERO, Balls, matmul, size, tail, upper, zeros
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Region
 from fedcert_check.projected.layers import RandomLayer, Unproven, random_layer, root
 

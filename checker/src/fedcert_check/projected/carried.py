@@ -8,8 +8,9 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ZERO, Balls, size, zeros
+from fedcert_check.projected.any_layer import Layer, joint_covariance
 from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.dependent import DependentLayer, Layer
+from fedcert_check.projected.dependent import DependentLayer
 from fedcert_check.projected.exact import Region
 from fedcert_check.projected.folded import folded_means
 from fedcert_check.projected.layers import RandomLayer, Unproven, largest, root, unit
@@ -74,7 +75,7 @@ class Head:
         *fixed, head = self.layers
         if not all(layer.fixed for layer in fixed):
             raise Unproven("a layer before the last is random")
-        if isinstance(head, ConvLayer) or (isinstance(head, DependentLayer) and head.joint is not None):
+        if isinstance(head, ConvLayer) or joint_covariance(head) is not None:
             raise Unproven("the noise of the last layer is not known along directions")
         return head
 

@@ -8,8 +8,8 @@ import numpy as np
 from flint import arb
 
 from fedcert_check.balls import ONE, ZERO, Balls, lower, size, zeros
+from fedcert_check.projected.any_layer import Layer, Seen, joint_covariance, joint_deviation
 from fedcert_check.projected.carried import Head
-from fedcert_check.projected.dependent import DependentLayer, Layer, Seen, joint_deviation
 from fedcert_check.projected.exact import Region, concentration, first_law, settled, width
 from fedcert_check.projected.forms import conditional_deviation
 from fedcert_check.projected.layers import (
@@ -84,7 +84,7 @@ class _Chain:
         self.kappa, self.factor = arb(choices.kappa), ONE if choices.static else arb(2)
         if not self.kappa > 0:
             raise Unproven("a range needs a positive width")
-        self.joined = any(isinstance(layer, DependentLayer) and layer.joint is not None for layer in layers)
+        self.joined = any(joint_covariance(layer) is not None for layer in layers)
         if self.joined and not choices.static:
             raise Unproven("layers that depend on each other have no noise that is conditional on others")
         self.mean = layers[0].mean_at(region.centre)

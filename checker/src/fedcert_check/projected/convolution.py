@@ -10,6 +10,7 @@ from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, matrix, size, zeros
 from fedcert_check.image_layers import AvgPool2d, Conv2d
+from fedcert_check.projected.dependent import DependentLayer
 from fedcert_check.projected.layers import RandomLayer, random_layer, root, times
 from fedcert_check.validation import Array
 
@@ -74,14 +75,14 @@ class ConvLayer:
         grid = replace(self.layer.grid, image=image, padding=(0, 0))
         return replace(self, layer=replace(self.layer, grid=grid))
 
-    def at_one_position(self) -> RandomLayer:
+    def at_one_position(self) -> "RandomLayer | DependentLayer | ConvLayer":
         """The neurons of the only position, whose weights are independent."""
         M, m = self.layer.matrix(self.kernel.ravel(), self.offsets, ZERO)
         S2, s2 = self.layer.matrix(self.variance.ravel(), self.offset_variance, ZERO)
         return random_layer(M, m, S2, s2)
 
     @cached_property
-    def _seen(self) -> Array:
+    def seen(self) -> Array:
         """The pixel that each weight of a group meets at each position, (G, L, K); −1 for padding."""
         grid, groups = self.layer.grid, self.layer.groups
         one, area = grid.seen(), prod(grid.image[1:])
@@ -90,32 +91,33 @@ class ConvLayer:
         return by_group.reshape(groups, len(one), -1)
 
     @cached_property
-    def _met(self) -> Array:
-        """Where `_seen`, written as one row, names each pixel: a row for each, filled up with −1."""
-        flat = self._seen.ravel()
+    def met(self) -> Array:
+        """Where `seen`, written as one row, names each pixel: a row for each, filled up with −1."""
+        flat = self.seen.ravel()
         order = np.argsort(flat, kind="stable")[int((flat < 0).sum()) :]
         counts = np.bincount(flat[flat >= 0], minlength=self.inputs)
         table = np.full((self.inputs, max(1, int(counts.max()))), -1)
         table[np.arange(table.shape[1]) < counts[:, None]] = order
         return table
 
-    def _groups(self, kernel: Balls) -> list[arb_mat]:
+    def by_group(self, kernel: Balls) -> list[arb_mat]:
+        """A kernel, or squares of it, for each group of channels."""
         return [matrix(own) for own in np.split(kernel, self.layer.groups)]
 
     @cached_property
     def _means(self) -> list[arb_mat]:
-        return self._groups(self.kernel)
+        return self.by_group(self.kernel)
 
     @cached_property
     def _variances(self) -> list[arb_mat]:
-        return self._groups(self.variance)
+        return self.by_group(self.variance)
 
     @cached_property
     def _squares(self) -> list[arb_mat]:
         """E W²."""
-        return self._groups(self.kernel * self.kernel + self.variance)
+        return self.by_group(self.kernel * self.kernel + self.variance)
 
-    def _onto_pixels(self, rows: Balls, kernels: Sequence[arb_mat]) -> Balls:
+    def onto_pixels(self, rows: Balls, kernels: Sequence[arb_mat]) -> Balls:
         """Σ_j B_j w_jk for the matrix of all neurons, whose entries are those of a kernel."""
         each = rows.reshape(len(rows), self.layer.groups, -1, self.places)
         seen = []
@@ -123,17 +125,17 @@ class ConvLayer:
             by_place = each[:, group].transpose(0, 2, 1).reshape(-1, kernel.nrows())
             seen.append(times(by_place, kernel).reshape(len(rows), -1))
         flat = np.concatenate([*seen, zeros(len(rows), 1)], axis=1)
-        total = flat[:, self._met[:, 0]]
-        for column in self._met.T[1:]:
+        total = flat[:, self.met[:, 0]]
+        for column in self.met.T[1:]:
             some = column >= 0
             total[:, some] = total[:, some] + flat[:, column[some]]
         return total
 
     def _windows(self, h: Balls) -> Balls:
         """What each position sees."""
-        return np.concatenate([h, zeros(1)])[self._seen]
+        return np.concatenate([h, zeros(1)])[self.seen]
 
-    def _forms(self, rows: Balls, h: Balls) -> Balls:
+    def forms(self, rows: Balls, h: Balls) -> Balls:
         """T_oκ = Σ_l B_ol h_(window(l, κ)), what each weight of the kernel is multiplied by."""
         each = rows.reshape(len(rows), self.layer.groups, -1, self.places)
         found = [
@@ -144,7 +146,7 @@ class ConvLayer:
 
     def product(self, rows: Balls) -> Balls:
         """B M."""
-        return self._onto_pixels(rows, self._means)
+        return self.onto_pixels(rows, self._means)
 
     def mean_at(self, x: Balls) -> Balls:
         """M x + m."""
@@ -154,7 +156,7 @@ class ConvLayer:
 
     def reach(self, radius: Balls) -> Balls:
         """|M| δ."""
-        kernels = self._groups(size(self.kernel))
+        kernels = self.by_group(size(self.kernel))
         parts = [
             times(own, kernel.transpose()).T
             for own, kernel in zip(self._windows(radius), kernels, strict=True)
@@ -165,25 +167,25 @@ class ConvLayer:
         """The deviations of (B W̃)_k: a window sees a pixel once, and no weight counts twice."""
         if self.fixed_weights:
             return zeros(len(rows), self.inputs)
-        return root(self._onto_pixels(rows * rows, self._variances))
+        return root(self.onto_pixels(rows * rows, self._variances))
 
     def at(self, rows: Balls, h: Balls) -> Balls:
         """The deviations √(Σ S² T² + Σ_o s_o² (Σ_l B_ol)²) of B·(W̃ h + b̃) at fixed inputs h."""
         totals = rows.reshape(len(rows), self.layer.filters, -1).sum(-1)
         variances = (totals * totals * self.offset_variance).sum(-1)
         if not self.fixed_weights:
-            variances = variances + self._variance(self._forms(rows, h))
+            variances = variances + self._variance(self.forms(rows, h))
         return root(np.asarray(variances, dtype=object))
 
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
         """√Σ S² (Σ_l |B_ol| δ)²: at least the deviation of B W̃ v for all |v| ≤ δ."""
         if self.fixed_weights or all(d == 0 for d in delta):
             return zeros(len(rows))
-        return root(self._variance(self._forms(size(rows), delta)))
+        return root(self._variance(self.forms(size(rows), delta)))
 
     def spread(self, rows: Balls, inputs: Balls, u: arb) -> Balls:
         """Σ_j δ_j √Σ_k B_k² W_kj² for rows B ≥ 0, from above but for Q(u)."""
-        columns: Balls = root(self._onto_pixels(rows * rows, self._squares)) @ inputs
+        columns: Balls = root(self.onto_pixels(rows * rows, self._squares)) @ inputs
         return columns + u * self.steepest(rows, inputs)
 
     def _variance(self, forms: Balls) -> Balls:

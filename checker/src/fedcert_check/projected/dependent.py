@@ -1,29 +1,14 @@
-"""Layers whose weights and biases are jointly normal, in balls (docs/soundness.md, section 14)."""
+"""Fully connected layers with jointly normal weights and biases, in balls (docs/soundness.md, section 14)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import Balls, matrix, zeros
-from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.layers import RandomLayer, root, times
-from fedcert_check.projected.parts import Part, coefficients, projected
-
-
-class Seen(NamedTuple):
-    """What a linear form sees of one layer, at fixed inputs.
-
-    Attributes:
-        rows: B.
-        inputs: c.
-    """
-
-    rows: Balls
-    inputs: Balls
+from fedcert_check.projected.layers import root, times
+from fedcert_check.projected.parts import Part, coefficients
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +87,10 @@ class DependentLayer:
         """The deviations of B·(W̃ h + b̃) at fixed inputs h."""
         return root(np.asarray(sum((part.at(rows, h) for part in self.parts), zeros(len(rows)))))
 
+    def coefficients(self, rows: Balls, h: Balls) -> Balls:
+        """Of the weights, row by row, and the biases in B·(W h + b)."""
+        return coefficients(rows, h)
+
     def along(self, rows: Balls, directions: Balls) -> Balls:
         """The variances of B W̃ t for each column t."""
         nothing = zeros(len(rows), directions.shape[1])
@@ -117,24 +106,3 @@ class DependentLayer:
         if self.fixed_weights or all(d == 0 for d in delta):
             return zeros(len(rows))
         return root(np.asarray(sum((part.steepest(rows, delta) for part in self.parts), zeros(len(rows)))))
-
-
-Layer = RandomLayer | DependentLayer | ConvLayer
-"""W h + b, with independent parameters, with any covariance, or a convolution."""
-
-
-def joint_deviation(layers: Sequence[Layer], seen: Sequence[Seen]) -> Balls:
-    """The deviation of Σ_l B_l·(W̃_l c_l + b̃_l), of the first layers.
-
-    Args:
-        layers: all layers, under one law.
-        seen: of the first of them, in their order.
-    """
-    joint = layers[0].joint if isinstance(layers[0], DependentLayer) else None
-    if joint is None:
-        parts = [layer.at(*own) for layer, own in zip(layers, seen, strict=False)]
-        return root(np.sum([part * part for part in parts], axis=0))
-    parts = [coefficients(*own) for own in seen]
-    known = sum(part.shape[1] for part in parts)
-    missing = zeros(len(parts[0]), joint.nrows() - known)
-    return root(projected(np.concatenate([*parts, missing], axis=1), joint))

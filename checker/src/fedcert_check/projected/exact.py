@@ -7,8 +7,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from fedcert_check.balls import ONE, ZERO, Balls, exact, tail
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.constraint_tails import TailChoice, row_tail
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.envelope import own_exponent
 from fedcert_check.projected.excess import Excess
 from fedcert_check.projected.forms import Form, Hidden, Known, conditional_deviation, linear_form

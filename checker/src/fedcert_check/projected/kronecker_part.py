@@ -28,7 +28,7 @@ class KroneckerPart:
     def weight_variances(self) -> Balls:
         """Σ_ab U_ja² D_ab² V_kb²."""
         squares = _squared(self.left) * self.square * _squared(self.right).transpose()
-        return _array(squares)
+        return array(squares)
 
     @cached_property
     def bias_variances(self) -> Balls:
@@ -37,8 +37,8 @@ class KroneckerPart:
 
     @cached_property
     def stretch(self) -> arb:
-        """‖V‖² at most: the largest row sum of |VᵀV|."""
-        return largest(*size(_array(self.right.transpose() * self.right)).sum(-1))
+        """‖V‖² at most."""
+        return stretch(self.right)
 
     def _seen(self, rows: Balls) -> Balls:
         """g_b = Σ_a (UᵀB)_a² D_ab²."""
@@ -67,7 +67,7 @@ class KroneckerPart:
     def steepest(self, rows: Balls, delta: Balls) -> Balls:
         """The least of (Σ_k δ_k r_k)², Σ_b g_b (|V|ᵀδ)_b² and ‖δ‖² ‖V‖² max g."""
         g = self._seen(rows)
-        reach = size(_array(self.right)).T @ delta
+        reach = size(array(self.right)).T @ delta
         apart = g @ (reach * reach)
         spread = sum((delta * delta).tolist(), ZERO) * self.stretch
         found = []
@@ -78,7 +78,12 @@ class KroneckerPart:
         return np.array(found, dtype=object)
 
 
-def _array(a: arb_mat) -> Balls:
+def stretch(a: arb_mat) -> arb:
+    """‖A‖² at most: the largest row sum of |AᵀA|."""
+    return largest(*size(array(a.transpose() * a)).sum(-1))
+
+
+def array(a: arb_mat) -> Balls:
     """A matrix as an array."""
     entries = np.empty(a.nrows() * a.ncols(), dtype=object)
     entries[:] = a.entries()
@@ -87,5 +92,5 @@ def _array(a: arb_mat) -> Balls:
 
 def _squared(a: arb_mat) -> arb_mat:
     """The squares of a matrix's entries."""
-    entries = _array(a)
+    entries = array(a)
     return matrix(entries * entries)

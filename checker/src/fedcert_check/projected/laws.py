@@ -10,9 +10,9 @@ from fedcert_check.document import Document
 from fedcert_check.image_layers import Conv2d
 from fedcert_check.layers import Linear
 from fedcert_check.masses import Gaussian, gaussian
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.block_laws import AnyGaussian, block_stack
 from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.layers import random_layer
 from fedcert_check.projected.stack import Build, Stack, stacked
 from fedcert_check.rules import LinearRule, linear

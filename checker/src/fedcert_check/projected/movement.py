@@ -8,7 +8,7 @@ from flint import arb, ctx
 
 from fedcert_check.balls import Balls, size, zeros
 from fedcert_check.projected import floats
-from fedcert_check.projected.dependent import Layer
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.folded import folded_means
 from fedcert_check.projected.layers import RandomLayer, Unproven, greatest, random_weights, root, times, where
 from fedcert_check.validation import Array

@@ -13,8 +13,8 @@ import numpy as np
 from flint import arb, ctx
 
 from fedcert_check.balls import ONE, ZERO, Balls, interval_mass, tail
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.carried import Head
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Region
 from fedcert_check.projected.layers import square_root
 from fedcert_check.validation import Array

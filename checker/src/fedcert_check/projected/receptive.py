@@ -7,8 +7,8 @@ import numpy as np
 
 from fedcert_check.balls import Balls, zeros
 from fedcert_check.image_layers import Conv2d, Grid
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.validation import Array
 
 Patch = tuple[int, int, int]

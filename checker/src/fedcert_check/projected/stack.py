@@ -11,8 +11,8 @@ from fedcert_check.errors import InvalidCertificate
 from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
 from fedcert_check.layers import Activation, LeakyReLU, Linear, Network, ReLU, Residual, Sigmoid, Tanh
 from fedcert_check.projected.affine_part import first_random
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.convolution import ConvLayer
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Region
 from fedcert_check.projected.layers import RandomLayer, Unproven, largest
 from fedcert_check.validation import require
