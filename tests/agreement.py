@@ -22,8 +22,8 @@ from fedcert.families.projected.transported import client_layers
 from fedcert.laws.diagonal_affine import DiagonalAffine
 from fedcert.model.properties import Properties
 from fedcert_check.projected import region
+from fedcert_check.projected.any_layer import Layer
 from fedcert_check.projected.constraint_tails import TailChoice
-from fedcert_check.projected.dependent import Layer
 from fedcert_check.projected.exact import Choices, Region
 from fedcert_check.projected.laws import deployed, shares
 

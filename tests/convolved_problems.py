@@ -6,7 +6,8 @@ import torch
 from problems import normal, uniform
 
 from fedcert.families.problem import Problem
-from fedcert.laws import BlockGaussian, DenseBlock, DiagonalGaussian, KroneckerBlock
+from fedcert.laws import BlockGaussian, DenseBlock, DenseGaussian, DiagonalGaussian, KroneckerBlock
+from fedcert.laws.block_protocol import Block
 from fedcert.laws.protocol import GaussianLaw
 from fedcert.model.layers import AvgPool2d, Conv2d, LeakyReLU, Linear, MaxPool2d, ReLU, Sigmoid, Tanh
 from fedcert.model.network import Network
@@ -59,6 +60,9 @@ GEOMETRIES = {
     "dilation": Network((Conv2d((1, 4, 4), 2, (2, 2), dilation=(1, 2)), ReLU(), Linear(12, 2))),
 }
 """Turned by a right angle, the named field has as many neurons and parameters."""
+Kernels = Literal["diagonal", "kronecker", "dense", "joined"]
+DEPENDENT: tuple[Kernels, ...] = ("kronecker", "dense", "joined")
+"""Laws of all layers: by blocks for each layer, or one factor of all parameters."""
 Head = Literal["diagonal", "dense", "kronecker"]
 HEADS: tuple[Head, ...] = ("diagonal", "dense", "kronecker")
 
@@ -81,6 +85,32 @@ def head_law(
     return BlockGaussian(loc, (block,))
 
 
+def dependent_law(
+    generator: torch.Generator, network: Network, kernels: Kernels, loc: torch.Tensor, scale: float
+) -> GaussianLaw:
+    """A law whose parameters depend on each other, within each layer or all of them."""
+    if kernels == "joined":
+        return DenseGaussian(loc, scale * normal(generator, len(loc), 6) / 6**0.5)
+    blocks: list[Block] = []
+    start = 0
+    for weight, bias in (own for own in network.unflatten(loc) if own):
+        weights, filters = weight.numel(), bias.numel()
+        if kernels == "dense":
+            size = weights + filters
+            blocks.append(DenseBlock(start, scale * normal(generator, size, 5) / 5**0.5))
+        else:
+            U, V = (
+                torch.linalg.qr(normal(generator, n, n)).Q + 0.01 * normal(generator, n, n)
+                for n in (filters, weights // filters)
+            )
+            D = scale * (0.3 + uniform(generator, filters, weights // filters))
+            blocks.append(KroneckerBlock(start, U, V, D))
+            factor = scale * normal(generator, filters, filters) / filters**0.5
+            blocks.append(DenseBlock(start + weights, factor))
+        start += weights + filters
+    return BlockGaussian(loc, tuple(blocks))
+
+
 def make_convolved(
     name: str,
     seed: int,
@@ -89,6 +119,7 @@ def make_convolved(
     sigmas: float = 3.0,
     clients: int = 2,
     head: Head = "diagonal",
+    kernels: Kernels = "diagonal",
 ) -> Problem:
     """A federation, and a property that holds by some deviations of the sampled margins."""
     network, generator = {**NETWORKS, **FEATURES, **GEOMETRIES}[name], stream(seed, "convolved", name)
@@ -99,6 +130,8 @@ def make_convolved(
         spread = scale * clients**0.5
         if name in FEATURES:
             laws.append(head_law(generator, network, head, own, spread))
+        elif kernels != "diagonal":
+            laws.append(dependent_law(generator, network, kernels, own, spread))
         else:
             laws.append(DiagonalGaussian(own, spread * (0.5 + uniform(generator, len(loc)))))
     rule = LinearRule.fedavg([1] * clients)

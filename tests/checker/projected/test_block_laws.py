@@ -16,8 +16,9 @@ from fedcert_check.blocks import DENSE, Block, BlockGaussian
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.files import read
 from fedcert_check.layers import Linear, Network, ReLU
+from fedcert_check.projected.any_layer import Seen, joint_deviation
 from fedcert_check.projected.block_laws import block_stack
-from fedcert_check.projected.dependent import DependentLayer, Seen, joint_deviation
+from fedcert_check.projected.dependent import DependentLayer
 from fedcert_check.projected.layers import RandomLayer
 from fedcert_check.rules import LinearRule
 

@@ -19,8 +19,8 @@ from fedcert_check.balls import exact
 from fedcert_check.blocks import BlockGaussian
 from fedcert_check.layers import Linear, Network, ReLU
 from fedcert_check.masses import Gaussian
+from fedcert_check.projected.any_layer import Seen, joint_deviation
 from fedcert_check.projected.block_laws import block_stack
-from fedcert_check.projected.dependent import Seen, joint_deviation
 from fedcert_check.projected.exact import Choices, Region, violation
 from fedcert_check.projected.layers import Unproven
 from fedcert_check.rules import LinearRule
