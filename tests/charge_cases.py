@@ -23,6 +23,7 @@ from fedcert.families.projected.chain import Federation, _Chain, chained_violati
 from fedcert.families.projected.chernoff import _exponents
 from fedcert.families.projected.direct import lower_bound
 from fedcert.families.projected.inversion import Row, characteristic
+from fedcert.families.projected.joined import Seen, joint_deviation
 from fedcert.families.projected.later import lowest_deviations
 from fedcert.families.projected.layers import random_layers, rectified
 from fedcert.families.projected.rectified import Rectified, first_activations
@@ -32,10 +33,12 @@ from fedcert.families.projected.relaxation import through_relu
 from fedcert.families.projected.split import STARTS, least_violation, uniform_split
 from fedcert.families.projected.spread import rounded_centre
 from fedcert.families.projected.tails import Limit
-from fedcert.laws import DenseGaussian, DiagonalGaussian
+from fedcert.laws import BlockGaussian, DenseBlock, DenseGaussian, DiagonalGaussian
 from fedcert.laws.affine import MAX_NORMAL
 from fedcert.laws.conv_affine import ConvAffine
+from fedcert.laws.dependent_conv import DependentConvAffine
 from fedcert.laws.diagonal_affine import DiagonalAffine
+from fedcert.laws.kernel_parts import KroneckerKernel
 from fedcert.laws.kronecker import KroneckerPart
 from fedcert.model.layers import AvgPool2d, Conv2d, Linear, Lines, MaxPool2d, ResidualSum, Sigmoid, Tanh
 from fedcert.model.network import Network, mlp
@@ -237,6 +240,64 @@ def biases_that_cancel() -> bool:
     layer = Conv2d((1, 1, 3), 1, (1, 1))
     (own,) = DiagonalGaussian(full(0.0, 2), vector(0.0, 1.0)).layers(Network((layer,)))
     return bool((own.noise(CANCELLING.unsqueeze(1)).bias >= 1).all())
+
+
+def dependent_layer(weight: float, bias: float) -> DependentConvAffine:
+    """One weight and one offset at three positions, with the same normal behind both."""
+    law = BlockGaussian(full(0.0, 2), (DenseBlock(0, vector(weight, bias).view(2, 1)),))
+    (own,) = law.layers(Network((Conv2d((1, 1, 3), 1, (1, 1)),)))
+    assert isinstance(own, DependentConvAffine)
+    return own
+
+
+def dependent_forms_that_cancel() -> bool:
+    """The weight is multiplied by −1."""
+    noise = dependent_layer(1.0, 0.0).noise(CANCELLING.unsqueeze(1))
+    return bool((noise.at(full(1.0, 6, 3)) >= 1).all())
+
+
+def dependent_biases_that_cancel() -> bool:
+    noise = dependent_layer(0.0, 1.0).noise(CANCELLING.unsqueeze(1))
+    return bool((noise.bias >= 1).all())
+
+
+def joined_forms_that_cancel() -> bool:
+    """The weight depends on an offset of the next layer."""
+    network = Network((Conv2d((1, 1, 3), 1, (1, 1)), Linear(3, 1)))
+    factor = torch.cat([full(1.0, 1, 1), full(0.0, 4, 1), full(1.0, 1, 1)])
+    layers = DenseGaussian(full(0.0, 6), factor).layers(network)
+    seen = [Seen(CANCELLING.unsqueeze(1), full(1.0, 6, 3))]
+    return bool((joint_deviation(layers, seen) >= 1).all())
+
+
+def cancelling_columns() -> list[Tensor]:
+    """Forty entries that nearly add up to 0."""
+    one = random(20, 20)
+    return list(torch.cat([one, -one * (1 + 2.0**-40 * random(40, 20)[20:])], dim=1))
+
+
+def deviations_of_sums(found: list[float]) -> bool:
+    with precision(EXACT):
+        exact = [abs(sum(balls(own), arb(0))) for own in cancelling_columns()]
+        return all(above(f, e) for f, e in zip(found, exact, strict=True))
+
+
+def kernels() -> list[KroneckerKernel]:
+    """Forty filters of one weight each, and one normal behind all of them."""
+    return [
+        KroneckerKernel(KroneckerPart(own.unsqueeze(-1), full(1.0, 1, 1), full(1.0, 1, 1)))
+        for own in cancelling_columns()
+    ]
+
+
+def kronecker_forms_that_cancel() -> bool:
+    form = full(1.0, 1, 1, 40, 1), full(0.0, 1, 1, 40)
+    return deviations_of_sums([own.of_form(*form).item() for own in kernels()])
+
+
+def kronecker_pixels_that_cancel() -> bool:
+    layer = Conv2d((1, 1, 1), 40, (1, 1))
+    return deviations_of_sums([own.of_pixels(layer, full(1.0, 1, 1, 40)).item() for own in kernels()])
 
 
 def convolved_product() -> bool:

@@ -30,7 +30,7 @@ from sabotage import everywhere, ignoring_signs, uncharged, unmoved
 from torch import Tensor
 
 from fedcert.families.projected import carried, centre, excess, inversion, relaxation, spread, tails, view
-from fedcert.laws import conv_affine, covariance, independent_noise, kronecker
+from fedcert.laws import conv_affine, covariance, independent_noise, kernel_parts, kronecker
 from fedcert.laws import diagonal_affine as affine
 from fedcert.model.layers import activation, s_shaped
 from fedcert.numerics import backward, enclosure, envelope, interval
@@ -166,6 +166,19 @@ CHARGES = [
     ),
     Charge("laws.ConvNoise._forms", without("_forms"), cases.forms_that_cancel),
     Charge("laws.ConvNoise.bias", without("bias"), cases.biases_that_cancel),
+    Charge("laws.DependentConvNoise.form: T", without("form"), cases.dependent_forms_that_cancel),
+    Charge("laws.DependentConvNoise.form: β", without("form"), cases.dependent_biases_that_cancel),
+    Charge("projected.joined.joint_deviation: T", without("form"), cases.joined_forms_that_cancel),
+    Charge(
+        "laws.KroneckerKernel.of_form",
+        changed(kernel_parts, "gamma", nothing_lost),
+        cases.kronecker_forms_that_cancel,
+    ),
+    Charge(
+        "laws.KroneckerKernel.of_pixels",
+        changed(kernel_parts, "gamma", nothing_lost),
+        cases.kronecker_pixels_that_cancel,
+    ),
     Charge("laws.ConvAffine.product", changed(conv_affine, "gamma", nothing_lost), cases.convolved_product),
     Charge("laws.ConvAffine.at: mean", without("at"), cases.convolved_outputs),
     Charge("laws.ConvAffine.mean_pool: 1/K", uncharged_pools, cases.pooled_product),

@@ -55,6 +55,15 @@ def local_convolutions(network: Network, depth: int) -> list[Conv2d]:
     return own if len(own) == depth + 1 and local(own) else []
 
 
+def on_patches(layers: Sequence[Conv2d]) -> list[Conv2d]:
+    """The layers on what one position of the last one sees."""
+    seen = patches([layer.grid for layer in layers])
+    return [
+        replace(layer, grid=replace(layer.grid, image=patch, padding=(0, 0)))
+        for layer, patch in zip(layers, seen, strict=True)
+    ]
+
+
 def position_seconds(layers: Sequence[Conv2d], noises: Sequence[int]) -> float:
     """The rows of the last layer's neurons at one position.
 
@@ -62,18 +71,14 @@ def position_seconds(layers: Sequence[Conv2d], noises: Sequence[int]) -> float:
         layers: up to the last.
         noises: of each, as in `row_seconds`.
     """
-    last, seen = layers[-1], patches([layer.grid for layer in layers])
+    last, inside = layers[-1], on_patches(layers)
     rows, steps = 3 * last.filters, STEPS * len(layers) + NOISE_STEPS * sum(noises)
-    inside = [
-        replace(layer, grid=replace(layer.grid, image=patch, padding=(0, 0)))
-        for layer, patch in zip(layers, seen, strict=True)
-    ]
     each = sum(
         rows * row_seconds(layer, own) + (1 + own) * window_seconds(layer)
         for layer, own in zip(inside[:-1], noises, strict=False)
     )
     products = (2 + noises[-1]) * last.filters * PRODUCT_SECONDS
-    entries = rows * prod(seen[-1]) * (products + OWN_OPERATIONS * ELEMENT_SECONDS)
+    entries = rows * inside[-1].inputs * (products + OWN_OPERATIONS * ELEMENT_SECONDS)
     return each + entries + steps * STEP_SECONDS
 
 

@@ -12,9 +12,10 @@ from fedcert_check.cost import Cost
 from fedcert_check.cost.convolution import (
     feature_seconds,
     local_convolutions,
+    on_patches,
     position_seconds,
 )
-from fedcert_check.cost.layer_work import joined_work, laws_of, layer_work, noises, rows_at
+from fedcert_check.cost.layer_work import joined_work, kernel_work, laws_of, layer_work, noises, rows_at
 from fedcert_check.cost.nodes import evaluations, kept_bytes
 from fedcert_check.cost.rates import (
     BALL_BYTES,
@@ -25,6 +26,7 @@ from fedcert_check.cost.rates import (
     TAIL_SECONDS,
 )
 from fedcert_check.document import Document
+from fedcert_check.image_layers import AvgPool2d
 from fedcert_check.parallel import pieces
 from fedcert_check.projected.affine_part import affine_layers, first_random, start_of
 from fedcert_check.projected.overlap import CELLS_PER_UNIT, REACH
@@ -59,7 +61,12 @@ def dependent_cost(document: Document, jobs: int) -> Cost:
         near = local_convolutions(network, depth) if depth < last else []
         if near:
             own_noises = [noises(document, place) for place in range(depth + 1)]
-            seconds += prod(near[-1].grid.positions) * position_seconds(near, own_noises)
+            each = position_seconds(near, own_noises) + 3 * near[-1].filters * sum(
+                kernel_work(document, place, own).row
+                for place, own in enumerate(on_patches(near))
+                if not isinstance(affine[place], AvgPool2d)
+            )
+            seconds += prod(near[-1].grid.positions) * each
             continue
         rows, widest = rows_at(document, depth), 0
         for before in range(depth + 1):

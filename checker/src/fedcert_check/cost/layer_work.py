@@ -1,14 +1,14 @@
 """What the noise of a layer takes, of any law: once for each law, and for each row that sees it."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fedcert_check.blocks import DENSE, KRONECKER, BlockGaussian
 from fedcert_check.cost.convolution import as_convolution, row_seconds, window_seconds
+from fedcert_check.cost.kernel_work import kernel_noise
 from fedcert_check.cost.rates import BALL_BYTES, ELEMENT_SECONDS, ENTRY_BYTES, PRODUCT_SECONDS, STEP_SECONDS
+from fedcert_check.cost.work import NOTHING, Work
 from fedcert_check.document import Document
-from fedcert_check.image_layers import AvgPool2d
+from fedcert_check.image_layers import AvgPool2d, Conv2d
 from fedcert_check.laws import Law
 from fedcert_check.layers import Linear
 from fedcert_check.projected.affine_part import affine_layers, start_of
@@ -18,27 +18,6 @@ from fedcert_check.stated import StatedGaussian
 INPUT_OPERATIONS, OUTPUT_OPERATIONS = 10, 4  # on a coefficient of a row
 SUPREMA = 4  # over moving inputs, of each row and layer: movements, and noise lost beside a reference
 MATRIX_BYTES = 2 * BALL_BYTES + 2 * ENTRY_BYTES  # of an entry of a covariance, as an array and as a matrix
-
-
-class Work(NamedTuple):
-    """What one layer's noise, or that of all joined layers, takes.
-
-    Attributes:
-        build: seconds, once for each law.
-        row: seconds for each row that sees it.
-        memory: bytes.
-    """
-
-    build: float
-    row: float
-    memory: float
-
-    def plus(self, other: "Work") -> "Work":
-        """Both."""
-        return Work(self.build + other.build, self.row + other.row, self.memory + other.memory)
-
-
-NOTHING = Work(0.0, 0.0, 0.0)
 
 
 def laws_of(document: Document) -> list[Law]:
@@ -80,7 +59,8 @@ def layer_work(document: Document, place: int) -> Work:
         size = len(document.clients) * sum(kernel.sizes)
         windows = (1 + shares) * window_seconds(kernel) / rows_at(document, place)
         row = row_seconds(kernel, shares) + windows
-        return Work(12 * size * ELEMENT_SECONDS, row, 12.0 * BALL_BYTES * size)
+        work = Work(12 * size * ELEMENT_SECONDS, row, 12.0 * BALL_BYTES * size)
+        return work if isinstance(layer, AvgPool2d) else work.plus(kernel_work(document, place))
     laws, mean = laws_of(document), layer.outputs * layer.inputs
     elements = INPUT_OPERATIONS * layer.inputs + OUTPUT_OPERATIONS * layer.outputs
     row = mean * PRODUCT_SECONDS + elements * ELEMENT_SECONDS
@@ -91,6 +71,21 @@ def layer_work(document: Document, place: int) -> Work:
     twice = 2 if "cells" in document.witness else 1
     noise = block_noise(document, place)
     return work.plus(Work(noise.build, twice * noise.row, noise.memory))
+
+
+def kernel_work(document: Document, place: int, layer: Conv2d | None = None) -> Work:
+    """The parts of a kernel's noise that are not independent, and the clients' shares of them with cells.
+
+    Args:
+        document: the certificate.
+        place: of the layer.
+        layer: what one position sees, of whose filters there are three rows each; None for the whole image.
+    """
+    rows = rows_at(document, place) if layer is None else 3 * layer.filters
+    own = layer or affine_layers(document.network)[place]
+    assert isinstance(own, Conv2d)
+    noise = kernel_noise(document, laws_of(document), place, own, rows)
+    return noise._replace(row=noise.row * (2 if "cells" in document.witness else 1))
 
 
 def block_noise(document: Document, place: int) -> Work:
