@@ -49,7 +49,7 @@ def from_bayesian_torch(model: nn.Module, *, chain: Chain | None = None) -> Post
     if not means:
         raise InvalidLaw("no LinearReparameterization or LinearFlipout layer in this model")
     steps = chain and [_step(twin, step) if isinstance(step, str) else step for step in chain]
-    return named_posterior(twin, {**fixed_values(twin), **means}, deviations, steps)
+    return named_posterior(twin, {**fixed_values(twin), **means}, deviations, None, steps)
 
 
 def _step(twin: nn.Module, name: str) -> str:

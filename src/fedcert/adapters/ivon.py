@@ -7,14 +7,16 @@ from typing import Any
 from torch import nn
 
 from fedcert.adapters.library import IVON
-from fedcert.adapters.named import fixed_values, named_posterior
+from fedcert.adapters.named import Shape, fixed_values, named_posterior
 from fedcert.adapters.posterior import Posterior
 from fedcert.errors import InvalidLaw
 from fedcert.model.layers.registry import qualified
 from fedcert.model.torch_module.trace import Chain
 
 
-def from_ivon(model: nn.Module, optimizer: Any, *, chain: Chain | None = None) -> Posterior:
+def from_ivon(
+    model: nn.Module, optimizer: Any, *, shape: Shape | None = None, chain: Chain | None = None
+) -> Posterior:
     """Read the posterior of an `ivon.IVON` optimiser.
 
     The mean is the value of a parameter outside `sampled_params`, the deviation is
@@ -24,6 +26,7 @@ def from_ivon(model: nn.Module, optimizer: Any, *, chain: Chain | None = None) -
     Args:
         model: the module that was trained.
         optimizer: the optimiser that trained it.
+        shape: of one input, without the batch: channels, height and width, which layers on images need.
         chain: the steps of the model's forward, as for `from_torch`.
     """
     ivon = IVON.load()
@@ -40,7 +43,7 @@ def from_ivon(model: nn.Module, optimizer: Any, *, chain: Chain | None = None) -
             if id(parameter) not in names:
                 raise InvalidLaw("the optimiser holds a parameter that is none of the model's")
             deviations[names[id(parameter)]] = 1 / piece.double().reshape(parameter.shape)
-    return named_posterior(model, fixed_values(model), deviations, chain)
+    return named_posterior(model, fixed_values(model), deviations, shape, chain)
 
 
 def _is_sampling(optimizer: Any) -> bool:

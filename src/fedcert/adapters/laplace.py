@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fedcert.adapters.library import LAPLACE
-from fedcert.adapters.named import block_posterior, dependent_posterior, fixed_values, named_posterior
+from fedcert.adapters.named import Shape, block_posterior, dependent_posterior, fixed_values, named_posterior
 from fedcert.adapters.posterior import Posterior
 from fedcert.errors import InvalidLaw
 from fedcert.laws.block_protocol import Block
@@ -23,17 +23,19 @@ SUPPORTED = ("DiagLaplace", "FullLaplace", "KronLaplace", "DiagLLLaplace", "Full
 FEATURES = "laplace.utils.feature_extractor"
 
 
-def from_laplace(la: Any, *, chain: Chain | None = None) -> Posterior:
+def from_laplace(la: Any, *, shape: Shape | None = None, chain: Chain | None = None) -> Posterior:
     """Read a fitted Laplace approximation: diagonal, full or Kronecker, of all weights or the last layer.
 
     A diagonal one is N(la.mean, diag la.posterior_scale²), and a full one N(la.mean, S Sᵀ) with
     S = la.posterior_scale, the very numbers that the library draws with. A Kronecker-factored one is
     la.mean + U (D∘Z) Vᵀ for each weight matrix, with the eigenvectors U and V and D = (λ ν + δ)^−½, and
-    la.mean + U (d∘z) for each bias. Parameters that are no part of the approximation, as those that required
-    no gradients or all but the last layer's, have the deviation 0. Any other one is refused by its name.
+    la.mean + U (d∘z) for each bias; a kernel is a matrix with a row for each filter. Parameters that are no
+    part of the approximation, as those that required no gradients or all but the last layer's, have the
+    deviation 0. Any other one is refused by its name.
 
     Args:
         la: made by `Laplace(model, …, subset_of_weights, hessian_structure)`, and fitted.
+        shape: of one input, without the batch: channels, height and width, which layers on images need.
         chain: the steps of the model's forward, as for `from_torch`.
     """
     laplace = LAPLACE.load()
@@ -52,13 +54,15 @@ def from_laplace(la: Any, *, chain: Chain | None = None) -> Posterior:
     module = _without_its_hooks(module)
     if isinstance(la, (kinds["KronLaplace"], kinds["KronLLLaplace"])):
         decomposed = la.posterior_precision
-        return block_posterior(module, means, lambda places: _kronecker(fitted, decomposed, places), chain)
+        return block_posterior(
+            module, means, lambda places: _kronecker(fitted, decomposed, places), shape, chain
+        )
     scales = _divided(fitted, la.posterior_scale)
     if isinstance(la, (kinds["DiagLaplace"], kinds["DiagLLLaplace"])):
-        return named_posterior(module, means, scales, chain)
+        return named_posterior(module, means, scales, shape, chain)
     if not last:
-        return dependent_posterior(module, means, scales, chain)
-    return block_posterior(module, means, lambda places: _head(scales, places), chain)
+        return dependent_posterior(module, means, scales, shape, chain)
+    return block_posterior(module, means, lambda places: _head(scales, places), shape, chain)
 
 
 def _without_its_hooks(module: nn.Module) -> nn.Module:
@@ -115,9 +119,10 @@ def _kronecker(fitted: Mapping[str, Tensor], decomposed: Any, places: Mapping[st
             precision = torch.outer(first + root, second[0] + root)
         else:
             precision = torch.outer(first, second[0]) + added
-        if tuple(parameter.shape) != tuple(precision.shape):
+        if parameter.flatten(1).shape != precision.shape:  # a kernel is a matrix with a row for each filter
             raise InvalidLaw(
-                f"{name} has the shape {tuple(parameter.shape)}: matrices have Kronecker factors"
+                f"{name} has the shape {tuple(parameter.shape)}, but Kronecker factors of"
+                f" {tuple(precision.shape)}"
             )
         blocks.append(KroneckerBlock(places[name], U.cpu(), V[0].cpu(), precision.rsqrt().cpu()))
     return blocks

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fedcert.adapters.library import POSTERIORS
-from fedcert.adapters.named import fixed_values, named_posterior
+from fedcert.adapters.named import Shape, fixed_values, named_posterior
 from fedcert.adapters.posterior import Posterior
 from fedcert.errors import InvalidLaw
 from fedcert.model.layers.registry import qualified
@@ -22,7 +22,9 @@ _SPREAD: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
 """For each state: where it keeps its deviations, and how they follow, by the library's own formula."""
 
 
-def from_posteriors(model: nn.Module, state: Any, *, chain: Chain | None = None) -> Posterior:
+def from_posteriors(
+    model: nn.Module, state: Any, *, shape: Shape | None = None, chain: Chain | None = None
+) -> Posterior:
     """Read the state of a diagonal method: variational inference, Laplace, or an extended Kalman filter.
 
     The mean is `state.params`, the deviation exp(`log_sd_diag`), `prec_diag`^−½ or `sd_diag`. Parameters of
@@ -32,6 +34,7 @@ def from_posteriors(model: nn.Module, state: Any, *, chain: Chain | None = None)
     Args:
         model: the module whose `named_parameters()` the state is about.
         state: what the method's `init` and `update` gave.
+        shape: of one input, without the batch: channels, height and width, which layers on images need.
         chain: the steps of the model's forward, as for `from_torch`.
     """
     POSTERIORS.load()
@@ -43,7 +46,7 @@ def from_posteriors(model: nn.Module, state: Any, *, chain: Chain | None = None)
     if set(means) != set(spread):
         raise InvalidLaw(f"{kind}: params and {field} are about different parameters")
     deviations = {name: formula(own.detach()) for name, own in spread.items()}
-    return named_posterior(model, {**fixed_values(model), **means}, deviations, chain)
+    return named_posterior(model, {**fixed_values(model), **means}, deviations, shape, chain)
 
 
 def _named(kind: str, field: str, tree: Any) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fedcert.adapters.library import PYRO
-from fedcert.adapters.named import fixed_values, named_posterior
+from fedcert.adapters.named import Shape, fixed_values, named_posterior
 from fedcert.adapters.posterior import Posterior
 from fedcert.adapters.twins import twin_of
 from fedcert.errors import InvalidLaw, UnsupportedLayer
@@ -21,7 +21,12 @@ LIFTED = "$$$"
 
 
 def from_pyro(
-    guide: Any, model: nn.Module, *, sites: Mapping[str, str] | None = None, chain: Chain | None = None
+    guide: Any,
+    model: nn.Module,
+    *,
+    sites: Mapping[str, str] | None = None,
+    shape: Shape | None = None,
+    chain: Chain | None = None,
 ) -> Posterior:
     """Read an `AutoNormal` or `AutoDiagonalNormal` guide over a module's weights.
 
@@ -34,6 +39,7 @@ def from_pyro(
         guide: after training, or at least after one call.
         model: the module: a PyroModule, or a plain module with parameters of the same names.
         sites: from names of sites to names of parameters, where they differ.
+        shape: of one input, without the batch: channels, height and width, which layers on images need.
         chain: the steps of the module's forward, as for `from_torch`; needed where it holds Pyro statements.
     """
     PYRO.load()
@@ -59,7 +65,7 @@ def from_pyro(
     for site in used.values():
         site.require_real()
     means = {**fixed, **{name: site.mean for name, site in used.items()}}
-    return named_posterior(twin, means, {name: site.deviation for name, site in used.items()}, chain)
+    return named_posterior(twin, means, {name: site.deviation for name, site in used.items()}, shape, chain)
 
 
 @dataclass(frozen=True, eq=False)

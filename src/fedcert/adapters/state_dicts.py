@@ -8,7 +8,7 @@ from os import PathLike
 import torch
 from torch import Tensor, nn
 
-from fedcert.adapters.named import named_posterior
+from fedcert.adapters.named import Shape, named_posterior
 from fedcert.adapters.posterior import Posterior
 from fedcert.errors import InvalidLaw, ShapeMismatch, UnreadableFile
 from fedcert.laws import DiagonalGaussian
@@ -25,6 +25,7 @@ def from_state_dicts(
     means: StateDict,
     deviations: StateDict | None = None,
     *,
+    shape: Shape | None = None,
     chain: Chain | None = None,
 ) -> Posterior:
     """Read a posterior with independent normal parameters.
@@ -38,6 +39,7 @@ def from_state_dicts(
         means: by name, as `module.state_dict()` gives them, or the path of such a file. Files are read as
             tensors alone: nothing in them is run.
         deviations: likewise; None for a network without any randomness.
+        shape: of one input, without the batch: channels, height and width, which layers on images need.
         chain: the steps of the module's forward, as for `from_torch`.
 
     Examples:
@@ -49,7 +51,7 @@ def from_state_dicts(
     loc, scale = _state_dict("means", means), _state_dict("deviations", deviations or {})
     if isinstance(model, Network):
         return Posterior(model, _in_order(model, loc, scale))
-    return named_posterior(model, loc, scale, chain)
+    return named_posterior(model, loc, scale, shape, chain)
 
 
 def _state_dict(what: str, given: StateDict) -> Mapping[str, Tensor]:

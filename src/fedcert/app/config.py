@@ -155,9 +155,8 @@ class RunConfig(BaseModel):
         own = self.table or self.given
         wrong = disagreement(self.dataset, own, self.clients, self.concentration, self.architecture)
         wrong = wrong or law_disagreement(
-            self.posterior, self.structure, self.prior_precision, self.laplace.prior_precision,
-            self.scale, self.architecture,
-        )  # fmt: skip
+            self.posterior, self.structure, self.prior_precision, self.laplace.prior_precision, self.scale
+        )
         if wrong:
             raise ValueError(wrong)
         _ = self.trainer  # its own settings may contradict each other

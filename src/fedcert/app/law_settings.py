@@ -1,6 +1,5 @@
 """Settings of the clients' laws that do not fit together."""
 
-from fedcert.app.architecture import Architecture
 from fedcert.app.settings import PosteriorName, Scale, StructureName
 
 
@@ -10,7 +9,6 @@ def law_disagreement(
     prior_precision: float | None,
     stated_precision: float | None,
     scale: Scale,
-    architecture: Architecture,
 ) -> str | None:
     """What does not fit together in the settings of a law, if anything.
 
@@ -20,7 +18,6 @@ def law_disagreement(
         prior_precision: of Laplace's prior; None where it is not fixed.
         stated_precision: the same in the table of the trainer.
         scale: of the deviations.
-        architecture: of the network.
     """
     if posterior == "bbb" and prior_precision is not None:
         return "prior-precision: laplace and ensemble have it; the prior of bbb is training.prior-scale"
@@ -30,11 +27,6 @@ def law_disagreement(
         return None
     if posterior != "laplace":
         return f"structure: {structure} is a structure of laplace; {posterior} has independent weights"
-    if structure == "kron" and architecture.channels:
-        return (
-            "structure: kron is for fully connected networks; with convolutions take diag, last-layer-kron or"
-            " last-layer-full"
-        )
     if scale != "learned":
         return f"scale: a number replaces the deviations of independent weights; {structure} has others"
     return None

@@ -31,9 +31,7 @@ class DependentConvAffine(ConvAffine):
     parts: tuple[KernelPart, ...] = field(kw_only=True)
 
     @classmethod
-    def of_parts(
-        cls, mean: ConvAffine, parts: tuple[NoisePart, ...], **others: Any
-    ) -> "DependentConvAffine":
+    def of_parts(cls, mean: ConvAffine, parts: tuple[NoisePart, ...], **others: Any) -> "DependentConvAffine":
         """A convolution with the means of another one, and this noise.
 
         Args:

@@ -18,7 +18,7 @@ from fedcert.laws import BlockGaussian, DenseGaussian
 from fedcert.laws.block_protocol import Block
 from fedcert.laws.blocks import DenseBlock, KroneckerBlock
 from fedcert.laws.dense import MAX_DENSE
-from fedcert.model.layers import Layer, Linear, ReLU
+from fedcert.model.layers import Conv2d, Layer, Linear, ReLU
 from fedcert.model.network import Network
 from fedcert.progress import Tracker, silent
 from fedcert.training.laplace import Laplace
@@ -74,9 +74,13 @@ class StructuredLaplace:
             start = before.parameters
             features = before(mode[:start], features)
         temperature = len(x) * self.laplace.temper(len(x))
-        fitted = _fitted(_module(random, mode[start:]), self._method, features, label, temperature)
+        shape = random[0].image if isinstance(random[0], Conv2d) else features.shape[1:]
+        seen = features.unflatten(-1, shape)
+        fitted = _fitted(_module(random, mode[start:]), self._method, seen, label, temperature)
         fitted.prior_precision = self.laplace.precision(mode[start:], _eigenvalues(fitted) / temperature)
-        return BlockGaussian(mode, tuple(_moved(own, start) for own in _blocks(from_laplace(fitted).law)))
+        return BlockGaussian(
+            mode, tuple(_moved(own, start) for own in _blocks(from_laplace(fitted, shape=tuple(shape)).law))
+        )
 
     def untrained(self, network: Network, loc: Float64[Tensor, "n_w"]) -> BlockGaussian:
         """A law of the kind that training makes; raises for a network, or where laplace-torch is missing.
@@ -97,10 +101,11 @@ class StructuredLaplace:
                 )
             return BlockGaussian(loc, (DenseBlock(start, loc.new_ones(count, 1)),))
         blocks: list[Block] = []
-        for weight, bias in (layer.shapes for layer in random if layer.shapes):
-            left, right = (torch.eye(side, dtype=loc.dtype) for side in weight)
-            blocks += [KroneckerBlock(start, left, right, loc.new_ones(weight))]
-            start += math.prod(weight)
+        for (rows, *entries), bias in (layer.shapes for layer in random if layer.shapes):
+            columns = math.prod(entries)
+            left, right = (torch.eye(side, dtype=loc.dtype) for side in (rows, columns))
+            blocks += [KroneckerBlock(start, left, right, loc.new_ones(rows, columns))]
+            start += rows * columns
             blocks += [DenseBlock(start, torch.eye(*bias, dtype=loc.dtype))]
             start += bias[0]
         return BlockGaussian(loc, tuple(blocks))
@@ -111,11 +116,11 @@ class StructuredLaplace:
         return "full" if self.structure == "last-layer-full" else "kron"
 
     def _divided(self, network: Network) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
-        """The layers that are fixed, and those whose weights are random: linear ones and ReLUs."""
+        """The layers that are fixed, and those whose weights are random: linear ones, convolutions, ReLUs."""
         place = 0 if self.structure == "kron" else len(network.layers) - 1
         random = network.layers[place:]
         for layer in random:
-            if not isinstance(layer, Linear | ReLU):
+            if not isinstance(layer, Linear | Conv2d | ReLU):
                 raise UnsupportedLayer(
                     f"{self.structure}: there is no law for the weights of {layer}: take last-layer-kron or"
                     " last-layer-full"
@@ -124,22 +129,42 @@ class StructuredLaplace:
 
 
 def _module(layers: Sequence[Layer], theta: Float64[Tensor, "n_w"]) -> nn.Sequential:
-    """Linear layers and ReLUs as torch has them, with these parameters."""
+    """The layers as torch has them, with these parameters."""
     modules: list[nn.Module] = []
     for layer, own in zip(layers, Network(tuple(layers)).unflatten(theta), strict=True):
-        if not isinstance(layer, Linear):
-            modules.append(nn.ReLU())
-            continue
-        linear = skip_init(nn.Linear, layer.inputs, layer.outputs, dtype=theta.dtype)
-        linear.load_state_dict(dict(zip(("weight", "bias"), own, strict=True)))
-        modules.append(linear)
+        match layer:
+            case Linear():
+                modules.append(nn.Flatten())
+                linear = skip_init(nn.Linear, layer.inputs, layer.outputs, dtype=theta.dtype)
+                modules.append(_stating(linear, own))
+            case Conv2d():
+                kernel = skip_init(
+                    nn.Conv2d,
+                    layer.image[0],
+                    layer.filters,
+                    layer.kernel,
+                    layer.stride,
+                    layer.padding,
+                    layer.dilation,
+                    layer.groups,
+                    dtype=theta.dtype,
+                )
+                modules.append(_stating(kernel, own))
+            case _:
+                modules.append(nn.ReLU())
     return nn.Sequential(*modules)
+
+
+def _stating(module: nn.Module, parameters: Sequence[Tensor]) -> nn.Module:
+    """The same module with these weights and biases."""
+    module.load_state_dict(dict(zip(("weight", "bias"), parameters, strict=True)))
+    return module
 
 
 def _fitted(
     module: nn.Module,
     method: str,
-    x: Float64[Tensor, "n p"],
+    x: Float64[Tensor, "n *shape"],
     label: Int[Tensor, "n"],
     temperature: float,
 ) -> Any:
