@@ -236,21 +236,19 @@ class KroneckerKernel:
         U = self.part.left.unflatten(0, (layer.groups, -1))
         matrix, deviation = self._rows_of_noise
         place = _Overlaps.of(layer, rows.device)
-        each = by_filter(layer, rows)
-        c, size = place.pick(U.mT @ each), place.pick(U.abs().mT @ each.abs())
-        variance = torch.zeros_like(c[..., 0, :, 0])
-        terms = sum(self.part.right.shape) + len(self.part.left) + c.shape[-1] ** 2
-        for a, (own, reach) in enumerate(zip(matrix, deviation, strict=True)):
-            between = own[place.entry.unsqueeze(-1), place.entry.unsqueeze(-2)]
-            value = torch.einsum("prkw,kwv,prkv->prk", c[..., a, :, :], between, c[..., a, :, :])
-            total = (size[..., a, :, :] * reach[place.entry]).sum(-1) + HIDDEN
-            charge = gamma(16 * (terms + 8)) * total * total
-            variance = variance + up(value + up(charge)).clamp(min=0.0)
-        return up(above(variance, len(matrix) + 6).sqrt())
+        by_place = by_filter(layer, rows).flatten(0, 1).permute(1, 2, 3, 0)
+        c = place.pick((U.mT @ by_place.flatten(2)).unflatten(2, by_place.shape[2:]))
+        between = matrix[:, place.entry.unsqueeze(-1), place.entry.unsqueeze(-2)]
+        value = ((between @ c) * c).sum(0).sum(1).mT.unflatten(0, rows.shape[:2])
+        reach = (self.part.left.abs() @ deviation).unflatten(0, (layer.groups, -1))
+        total = onto_pixels(layer, rows.abs(), reach) + HIDDEN
+        terms = sum(self.part.right.shape) + len(self.part.left) + len(matrix) + c.shape[2] ** 2
+        charge = gamma(16 * (terms + 8)) * total * total
+        return up(above(up(value + up(charge)).clamp(min=0.0), 4).sqrt())
 
     def held(self, layer: Conv2d) -> int:
         """What each window that sees a pixel says of it, for each column of U."""
-        return 3 * self.part.left.shape[-1] * layer.inputs * layer.windows.overlap
+        return 2 * self.part.left.shape[-1] * layer.inputs * layer.windows.overlap
 
     def alone(self, layer: Conv2d) -> NoisePart | None:
         """V with a row for each pixel: that of its place in the window, or 0."""
@@ -269,12 +267,10 @@ class _Overlaps:
     Attributes:
         flat: group and position of each of them, as one number; the last one names nothing.
         entry: κ; 0 where there is none.
-        columns: G L, the number of groups and positions.
     """
 
     flat: Int64[Tensor, "k w"]
     entry: Int64[Tensor, "k w"]
-    columns: int
 
     @classmethod
     def of(cls, layer: Conv2d, device: torch.device) -> "_Overlaps":
@@ -283,13 +279,13 @@ class _Overlaps:
         groups, places, entries = layer.windows.pixel_table().shape
         missing = table == groups * places * entries
         flat = torch.where(missing, groups * places, table // entries)
-        return cls(flat, torch.where(missing, 0, table % entries), groups * places)
+        return cls(flat, torch.where(missing, 0, table % entries))
 
-    def pick(self, values: Float64[Tensor, "*batch G a L"]) -> Float64[Tensor, "*batch a k w"]:
+    def pick(self, values: Float64[Tensor, "G a L n"]) -> Float64[Tensor, "a k w n"]:
         """What is said of each pixel by the windows that see it; 0 where there is none."""
-        by_place = values.movedim(-3, -2).flatten(-2)
-        padded = torch.cat([by_place, torch.zeros_like(by_place[..., :1])], -1)
-        seen: Tensor = padded.index_select(-1, self.flat.flatten()).unflatten(-1, self.flat.shape)
+        by_place = values.movedim(0, 1).flatten(1, 2)
+        padded = torch.cat([by_place, torch.zeros_like(by_place[:, :1])], 1)
+        seen: Tensor = padded.index_select(1, self.flat.flatten()).unflatten(1, self.flat.shape)
         return seen
 
 

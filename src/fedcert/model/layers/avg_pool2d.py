@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -43,7 +44,7 @@ class AvgPool2d(Pool2d):
     modules: ClassVar[tuple[type[nn.Module], ...]] = (nn.AvgPool2d, nn.AdaptiveAvgPool2d)
     nonlinear: ClassVar[bool] = False
 
-    @property
+    @cached_property
     def windows(self) -> Windows:
         """The windows of every channel."""
         return Windows(self.image, self.kernel, self.stride, self.padding, groups=self.channels)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -56,7 +57,7 @@ class Conv2d:
         if not isinstance(self.filters, int) or self.filters < 1 or self.filters % self.windows.groups:
             raise ShapeMismatch(f"{self.filters!r} filters for {self.groups} groups of channels")
 
-    @property
+    @cached_property
     def windows(self) -> Windows:
         """What each position of the kernel sees."""
         return Windows(self.image, self.kernel, self.stride, self.padding, self.dilation, self.groups)

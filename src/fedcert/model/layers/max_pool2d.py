@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -43,7 +44,7 @@ class MaxPool2d(Pool2d):
     modules: ClassVar[tuple[type[nn.Module], ...]] = (nn.MaxPool2d,)
     nonlinear: ClassVar[bool] = True
 
-    @property
+    @cached_property
     def windows(self) -> Windows:
         """The windows of every channel."""
         return Windows(self.image, self.kernel, self.stride, (0, 0), self.dilation, self.channels)
