@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from fedcert import BlockGaussian, DenseGaussian, certify_classification
 from fedcert.adapters import from_laplace
-from fedcert.errors import InvalidLaw
+from fedcert.errors import InvalidLaw, UnsupportedLayer
 from fedcert.laws.block_layers import Blocks
 from fedcert.model.network import mlp
 from fedcert_check import check
@@ -159,6 +159,65 @@ def test_posteriors_with_structure_are_certified_and_proved(
     result.save(tmp_path)
     for path in sorted(tmp_path.glob("certificates/*.safetensors")):
         assert check(path).verdict
+
+
+IMAGE = (1, 5, 5)
+
+
+def small_images(seed: int = 0) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(30, *IMAGE, generator=generator), torch.arange(30) % 3
+
+
+def fitted_to_images(subset: str, structure: str, prior: float, seed: int = 0) -> Any:
+    groups = 1 if (subset, structure) == ("all", "kron") else 2  # the library factors kernels of one group
+    module = nn.Sequential(
+        nn.Conv2d(1, 4, 2, padding=1), nn.ReLU(), nn.Conv2d(4, 2, 3, stride=2, groups=groups), nn.ReLU(),
+        nn.Flatten(), nn.Linear(8, 3),
+    )  # fmt: skip
+    for own in module.parameters():
+        own.data = torch.randn(own.shape, generator=torch.Generator().manual_seed(0))
+    la = laplace.Laplace(module, "classification", subset, structure, prior_precision=prior)
+    la.fit(DataLoader(TensorDataset(*small_images(seed)), batch_size=10))
+    return la
+
+
+def test_kernels_of_a_kronecker_posterior_have_the_moments_that_the_library_draws() -> None:
+    module = nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.Flatten(), nn.Linear(32, 3))
+    la = laplace.Laplace(module, "classification", "all", "kron", prior_precision=3.0)
+    la.fit(DataLoader(TensorDataset(*small_images()), batch_size=10))
+    law = from_laplace(la, shape=IMAGE).law
+    assert isinstance(law, BlockGaussian)
+    assert [(block.start, block.size) for block in law.blocks] == [(0, 8), (8, 2), (10, 96), (106, 3)]
+    assert torch.allclose(covariance_of(law).float(), la.posterior_precision.to_matrix(-1), atol=1e-5)
+    drawn = la.sample(20_000, generator=torch.Generator().manual_seed(1)).double() - law.loc
+    own = law.sample(20_000, torch.Generator().manual_seed(1)) - law.loc
+    deviation = covariance_of(law).diagonal().sqrt()
+    for samples in (drawn, own):
+        apart = (samples.mT @ samples / len(samples) - covariance_of(law)) / deviation.outer(deviation)
+        assert apart.abs().max() < 7 * (2 / len(samples)) ** 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subset", ["all", "last_layer"])
+@pytest.mark.parametrize("structure", ["diag", "full", "kron"])
+def test_posteriors_of_images_are_certified_and_proved(subset: str, structure: str, tmp_path: Path) -> None:
+    posteriors = [
+        from_laplace(fitted_to_images(subset, structure, 1e5, seed), shape=IMAGE) for seed in (0, 1)
+    ]
+    x = small_images()[0][:6]
+    y = posteriors[0].network(posteriors[0].law.loc, x.double().flatten(1)).argmax(-1)
+    result = certify_classification(posteriors, x=x, y=y, epsilon=0.001)
+    assert result.lower.mean() > 0.5
+    result.save(tmp_path)
+    paths = sorted(tmp_path.glob("certificates/*.safetensors"))
+    assert paths
+    assert all(check(path).verdict for path in paths)
+
+
+def test_images_without_their_shape_are_refused() -> None:
+    with pytest.raises(UnsupportedLayer, match="shape"):
+        from_laplace(fitted_to_images("last_layer", "diag", 1.0))
 
 
 def test_an_approximation_that_was_not_fitted_is_refused() -> None:

@@ -18,7 +18,6 @@ LAST = {"posterior": "laplace", "structure": "last-layer-full"}
         ({"structure": "kron"}, "structure: kron is a structure of laplace; bbb has independent weights"),
         ({"posterior": "ensemble", "structure": "kron"}, "ensemble has independent weights"),
         ({"prior_precision": 30}, "prior-precision: laplace and ensemble have it"),
-        ({"posterior": "laplace", "structure": "kron", "network": "cnn:8"}, "with convolutions take diag"),
         ({**LAST, "scale": 1e-5}, "scale: a number replaces the deviations of independent weights"),
         ({**LAST, "prior_precision": 3, "laplace": {"prior_precision": 2}}, "laplace.prior-precision is 2"),
         ({**LAST, "prior_precision": 3, "laplace": {"prior_scale": 2}}, "not both"),
@@ -38,6 +37,11 @@ def test_the_trainer_has_the_structure_and_the_precision() -> None:
     trainer = RunConfig(**LAST, prior_precision=30, laplace={"epochs": 2}).trainer
     assert trainer == StructuredLaplace(Laplace(epochs=2, prior_precision=30.0), "last-layer-full")
     assert RunConfig(posterior="laplace", laplace={"epochs": 2}).trainer == Laplace(epochs=2)
+
+
+def test_kernels_may_have_kronecker_factors() -> None:
+    config = make_config({"posterior": "laplace", "structure": "kron", "network": "cnn:8"})
+    assert config.trainer == StructuredLaplace(RunConfig(posterior="laplace").trainer, "kron")
 
 
 def test_the_prior_that_clients_share_is_that_of_the_law() -> None:

@@ -46,6 +46,7 @@ def _laplace() -> None:
         ("mlp:4", "kron", 3000),
         ("mlp:4", "last-layer-kron", 30),
         ("mlp:4", "last-layer-full", 30),
+        ("cnn:2,3", "kron", 3000),
         ("cnn:2,3", "last-layer-kron", 30),
         ("cnn:2,3", "last-layer-full", 30),
     ],

@@ -13,6 +13,7 @@ from fedcert.data.digits import digits
 from fedcert.errors import InvalidLaw, MissingLibrary, UnsupportedLayer
 from fedcert.laws import BlockGaussian
 from fedcert.laws.blocks import DenseBlock, KroneckerBlock
+from fedcert.model.layers import AvgPool2d, Conv2d, Linear
 from fedcert.model.network import Network, cnn, mlp
 from fedcert.randomness import stream
 from fedcert.training.laplace import Laplace
@@ -104,6 +105,31 @@ def test_all_layers_have_kronecker_factors() -> None:
     assert (in_basis - in_basis.diagonal().diag()).abs().max() < 1e-6 * inputs.diagonal().max()
 
 
+@pytest.mark.usefixtures("laplace")
+def test_kernels_have_the_kronecker_factors_that_the_library_draws_with(laplace: Any) -> None:
+    law = train(CNN, "kron")
+    assert [(own.start, own.size) for own in law.blocks] == [
+        (own.start, own.size) for own in StructuredLaplace(QUICK, "kron").untrained(CNN, law.loc).blocks
+    ]
+    module = nn.Sequential(
+        nn.Conv2d(1, 2, 4, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(2, 3, 4, 2, 1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(12, 10),
+    ).double()
+    nn.utils.vector_to_parameters(law.loc, module.parameters())
+    la = laplace.Laplace(
+        module, "classification", "all", "kron", prior_precision=30.0, temperature=len(X) * 1e-3
+    )
+    la.fit(DataLoader(TensorDataset(X.double().unflatten(-1, (1, 8, 8)), LABEL), batch_size=len(X)))
+    stated = la.posterior_precision.to_matrix(-1)
+    for own in law.blocks:
+        place = slice(own.start, own.start + own.size)
+        torch.testing.assert_close(covariance(own), stated[place, place].double(), rtol=1e-4, atol=1e-9)
+
+
 @pytest.mark.parametrize("structure", ["last-layer-full", "last-layer-kron"])
 def test_the_prior_maximises_the_marginal_likelihood_of_the_library(laplace: Any, structure: str) -> None:
     chosen = Laplace(epochs=6, batch_size=32, learning_rate=1e-2, kl_coefficient=1e-3)
@@ -144,8 +170,9 @@ def test_what_is_known_before_training_is_about_the_same_parameters(structure: A
 
 @pytest.mark.usefixtures("laplace")
 def test_laws_that_nothing_certifies_are_refused() -> None:
-    with pytest.raises(UnsupportedLayer, match="kron: there is no law for the weights of Conv2d"):
-        train(CNN, "kron")
+    pooled = Network((Conv2d((1, 8, 8), 2, (3, 3)), AvgPool2d((2, 6, 6), (2, 2), (2, 2)), Linear(18, 10)))
+    with pytest.raises(UnsupportedLayer, match="kron: there is no law for the weights of AvgPool2d"):
+        train(pooled, "kron")
     wide = mlp(64, 1000, 10)
     with pytest.raises(InvalidLaw, match="last-layer-full: 10010 random parameters"):
         StructuredLaplace(QUICK, "last-layer-full").untrained(wide, torch.zeros(wide.parameters).double())
