@@ -13,6 +13,7 @@ from reproduction import paper
 from reproduction.tables.beside_paper import aggregates, beside_paper, quoted_figures
 from reproduction.tables.ceilings import ceilings
 from reproduction.tables.heterogeneity import between, grouped_tables
+from reproduction.tables.overall import overall
 from reproduction.tables.ratios import ratios
 from reproduction.tables.screening import screening
 from reproduction.tables.times import times
@@ -35,6 +36,7 @@ def against_clients(runs: Sequence[FinishedRun]) -> list[Table]:
 
 TABLES: tuple[TableMaker, ...] = (
     of_protocol(grouped_tables),
+    overall,
     beside_paper,
     aggregates,
     of_protocol(ratios),
