@@ -294,8 +294,7 @@ def _positions(layer: Conv2d) -> Int64[Tensor, "k f K"]:
     table = layer.windows.pixel_table()
     groups, places, entries = table.shape
     found = torch.full((layer.inputs + 1, groups, entries), places)
-    group, position, entry = (
-        own.flatten() for own in torch.meshgrid(*map(torch.arange, table.shape), indexing="ij")
-    )
+    axes = torch.meshgrid(*map(torch.arange, table.shape), indexing="ij")
+    group, position, entry = (own.flatten() for own in axes)
     found[table.flatten(), group, entry] = position
     return found[:-1].repeat_interleave(layer.filters // groups, dim=1)
