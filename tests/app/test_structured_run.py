@@ -86,6 +86,20 @@ def test_a_run_ends_with_proved_certificates(
     assert bounds[0] == bounds[1]
 
 
+@pytest.mark.parametrize("rule", ["pog", "reverse-kl"])
+def test_products_of_last_layers_are_proved(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run.toml").write_text(SETTINGS)
+    monkeypatch.chdir(tmp_path)
+    options = ["--config", "run.toml", "--network", "mlp:4", "--out", "run", "--rule", rule]
+    options += ["--structure", "last-layer-full", "--prior-precision", "30", "--claims", "direct"]
+    assert exit_code(monkeypatch, main, "fedcert", "run", *options) == 0
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["summary"][0]["lower"] > 0.1
+    assert exit_code(monkeypatch, main, "fedcert", "check", "run") == 0
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "words"),
     [

@@ -24,7 +24,7 @@ OUTSIDE = ("preset", "config", "out", "overwrite", "check", "engine", "address",
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="With what probability is a one-shot federated Bayesian model safe? Certified lower bounds.",
+    help="With what probability is a one-shot federated Bayesian model safe? Proven lower and upper bounds.",
     epilog="Start with:  fedcert run --properties 20 --epsilon 0.01 --out runs/first --check",
 )
 

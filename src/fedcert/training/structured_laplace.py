@@ -99,7 +99,7 @@ class StructuredLaplace:
                     f"{self.structure}: {count} random parameters, but {MAX_DENSE} at most: take"
                     " last-layer-kron, or a narrower layer before the last"
                 )
-            return BlockGaussian(loc, (DenseBlock(start, loc.new_ones(count, 1)),))
+            return BlockGaussian(loc, (DenseBlock(start, torch.eye(count, dtype=loc.dtype)),))
         blocks: list[Block] = []
         for (rows, *entries), bias in (layer.shapes for layer in random if layer.shapes):
             columns = math.prod(entries)
