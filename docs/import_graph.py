@@ -1,12 +1,13 @@
-"""Draws which package imports which, from the real imports, into docs/architecture.md.
+"""Lists which package imports which, from the real imports, in docs/architecture.md.
 
-python docs/import_graph.py            # rewrites the graph
+python docs/import_graph.py            # rewrites the table
 python docs/import_graph.py --check    # exit 1 if it is out of date
 """
 
 import ast
 import sys
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -73,19 +74,27 @@ def direct_edges(edges: dict[str, set[str]]) -> dict[str, set[str]]:
     }
 
 
-def drawing() -> str:
-    """The graph as Mermaid draws it."""
-    edges = sorted(direct_edges(graph()).items())
-    lines = [f"  {own} --> {other}" for own, others in edges for other in sorted(others)]
-    return "\n".join(["```mermaid", "graph LR", *lines, "```"])
+def listing() -> str:
+    """The graph as a table, a package after all that it imports."""
+    edges = graph()
+    order = list(
+        TopologicalSorter({own: sorted(others) for own, others in sorted(edges.items())}).static_order()
+    )
+    direct = direct_edges(edges)
+    rows = [
+        f"| `{own}` | {', '.join(f'`{other}`' for other in sorted(direct[own], key=order.index))} |"
+        for own in order
+        if direct.get(own)
+    ]
+    return "\n".join(["| package | imports from |", "|---|---|", *rows])
 
 
 def main() -> int:
-    """Rewrite the graph in the page, or say whether it is out of date."""
+    """Rewrite the table in the page, or say whether it is out of date."""
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    wanted = f"{before}{BEGIN}\n{drawing()}\n{END}{after}"
+    wanted = f"{before}{BEGIN}\n\n{listing()}\n\n{END}{after}"
     if "--check" in sys.argv[1:]:
         return int(wanted != page)
     PAGE.write_text(wanted, encoding="utf-8")

@@ -23,7 +23,7 @@ def main(out: Path = HERE, radii: tuple[float, ...] = RADII, properties: int = 3
     upper = [at_most(own.certificate.mean_upper) for own in found.proven]
     survival = [round(100 * own.value, 2) for _, own in found.estimates]
     accuracy = round(100 * found.accuracy_on_inputs, 2)
-    figure = Figure(figsize=(8, 3.6))
+    figure = Figure(figsize=(5.6, 3.6))
     axes = figure.subplots()
     axes.axhline(accuracy, color=ESTIMATE, ls=":", lw=1)
     axes.text(radii[-1], accuracy + 1, "mean model, unperturbed", ha="right", color=ESTIMATE, fontsize=9)

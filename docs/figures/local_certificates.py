@@ -13,10 +13,12 @@ from drawing import ESTIMATE, HERE, PROVEN, SAFE, UNSAFE, UPPER, at_least, at_mo
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
+from matplotlib.patheffects import withStroke
 
 import fedcert
 
 SIGMA = 0.35
+HALO = (withStroke(linewidth=3, foreground="white"),)
 CLIENTS = ((2.0, -2.0), (-2.0, 2.0))
 NETWORK = fedcert.mlp(1, 2, 1)
 
@@ -45,15 +47,16 @@ def plane(axes: Axes, sign: float, found: dict[str, tuple[float, float]]) -> Non
     for i, client in enumerate(CLIENTS):
         for deviations in (1, 2, 3):
             axes.add_patch(Circle(client, deviations * SIGMA, fill=False, ec=ESTIMATE, ls=":"))
-        axes.annotate(f"client {i + 1}", client, ha="center", va="center")
+        axes.annotate(f"client {i + 1}", client, ha="center", va="center", path_effects=HALO)
     for deviations in (1, 2, 3):
         axes.add_patch(Circle((0, 0), deviations * SIGMA / 2**0.5, fill=False, ec="black"))
-    axes.annotate("deployed", (0, 0), ha="center", va="center", fontsize=8)
+    beside = (0, -3.6 * SIGMA / 2**0.5)  # below the circles, readable on either colour
+    axes.annotate("deployed", beside, ha="center", va="center", fontsize=8, path_effects=HALO)
     axes.set(xlim=(-3.2, 3.2), ylim=(-3.2, 3.2), aspect="equal", xlabel="a", ylabel="b")
     (local, _), (lower, upper) = found["local"], found["direct"]
     axes.set_title(f"clients: at least {local} % safe\ndeployed: {lower} % to {upper} % safe", fontsize=10)
-    axes.text(-3, -3, "green: safe", color=PROVEN, fontsize=9)
-    axes.text(3, -3, "red: unsafe", color=UPPER, fontsize=9, ha="right")
+    axes.text(-3, -2.6, "green: safe", color=PROVEN, fontsize=9)
+    axes.text(-3, -3, "red: unsafe", color=UPPER, fontsize=9)
 
 
 def main(out: Path = HERE) -> None:
