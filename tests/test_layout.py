@@ -63,7 +63,7 @@ def test_imports_from_the_package_itself_are_seen(tmp_path: Path) -> None:
 
 
 def test_the_drawn_graph_is_that_of_the_imports() -> None:
-    assert import_graph.drawing() in import_graph.PAGE.read_text(encoding="utf-8"), (
+    assert import_graph.listing() in import_graph.PAGE.read_text(encoding="utf-8"), (
         "run python docs/import_graph.py"
     )
 

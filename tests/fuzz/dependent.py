@@ -22,6 +22,7 @@ from fedcert.wire.message import Message
 from fuzz.balls import EXACT, above, accurate, balls, dot, precision, tail
 from fuzz.checked import _judged
 from fuzz.hostile import between, choice
+from fuzz.rescaled import rescaled
 from fuzz.verdicts import Verdict
 
 
@@ -83,8 +84,9 @@ def kronecker_half_spaces(generator: torch.Generator) -> Iterator[Verdict]:
     """Some neurons, of Kronecker-factored weights and dense biases."""
     network = mlp(choice(generator, 1, 2, 3), choice(generator, 1, 2, 3))
     unit = 10 ** choice(generator, 0.0, between(generator, -20, 20))
+    loc = unit * normal(generator, network.parameters)
     laws = [
-        structured(generator, network, "kronecker", unit * normal(generator, network.parameters), unit)
+        rescaled(generator, structured(generator, network, "kronecker", loc, unit))
         for _ in range(choice(generator, 1, 2, 3))
     ]
     yield from _half_spaces(generator, network, laws)

@@ -25,6 +25,7 @@ from fuzz.balls import EXACT, above, accurate, balls, dot, precision, tail
 from fuzz.checked import _judged
 from fuzz.hostile import between, choice
 from fuzz.images import CONVOLUTIONS
+from fuzz.rescaled import rescaled
 from fuzz.verdicts import Verdict
 
 UNPOOLED = [
@@ -109,7 +110,7 @@ def _law(generator: torch.Generator, network: Network, unit: float) -> Law:
     kernels: Kernels = choice(generator, *DEPENDENT)
     law = dependent_law(generator, network, kernels, unit * normal(generator, network.parameters), unit)
     assert isinstance(law, Law)
-    return law
+    return rescaled(generator, law)
 
 
 def _columns(law: Law) -> list[list[arb]]:

@@ -121,3 +121,15 @@ def test_a_message_states_it_and_refuses_what_a_rule_cannot_be_trusted_with(tmp_
 def test_a_law_with_an_error_is_not_stated() -> None:
     with pytest.raises(InvalidLaw, match="exactly"):
         LinearRule.fedavg([1]).pushforward([law()]).tensors()
+
+
+def test_noise_that_underflows_in_a_joined_law_is_refused() -> None:
+    """U V would be 0, and D U V is 1e-226: a 0 says that a layer is fixed."""
+    one = torch.ones(1, 1, dtype=torch.float64)
+    own = BlockGaussian(
+        torch.zeros(1).double(), (KroneckerBlock(0, 1e-163 * one, 1e-163 * one, 1e100 * one),)
+    )
+    with pytest.raises(InvalidLaw, match="too small for double precision"):
+        as_dense(own)
+    none = BlockGaussian(torch.zeros(1).double(), (KroneckerBlock(0, 0 * one, 1e-163 * one, 1e100 * one),))
+    assert not as_dense(none).factor.any()

@@ -129,3 +129,12 @@ def test_the_charge_covers_a_cancelling_gram_matrix() -> None:
         exact = abs(W[0] - W[2]) + abs(W[1] - W[3])
         assert above(found, exact)
     assert found < 1e-6
+
+
+def test_what_underflows_between_rows_is_charged_before_it_is_multiplied_on() -> None:
+    """The covariance of B W̃ is 1e-320 or less, a subnormal number; along 1e100 the deviation is 1e-60."""
+    law = DenseGaussian(torch.zeros(2).double(), torch.tensor([[1.0], [0.0]]).double())
+    (own,) = law.layers(mlp(1, 1))
+    noise = own.noise(torch.tensor([[[1e-165]]], dtype=torch.float64))
+    along = noise.along(torch.tensor([[[1e100]]], dtype=torch.float64))
+    assert along.item() >= 1e-65

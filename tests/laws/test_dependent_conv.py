@@ -206,3 +206,13 @@ def test_layers_that_are_joined_have_the_coefficients_of_one_projection() -> Non
     joined = DenseGaussian(torch.zeros(pooled.parameters).double(), torch.ones(pooled.parameters, 1).double())
     with pytest.raises(UnsupportedLayer, match="means over windows"):
         joined.layers(pooled)
+
+
+def test_what_underflows_in_the_norms_of_factors_is_not_lost() -> None:
+    """U = V = 1e-82 and D = 1e82: ‖U‖² ‖V‖² underflows, and the deviation is 1e-82."""
+    one, layer = torch.ones(1, 1, dtype=torch.float64), Conv2d((1, 1, 2), 1, (1, 1))
+    law = BlockGaussian(torch.zeros(2).double(), (KroneckerBlock(0, 1e-82 * one, 1e-82 * one, 1e82 * one),))
+    (own,) = law.layers(Network((layer,)))
+    moved = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+    rows = torch.tensor([[[1.0, 0.0]]], dtype=torch.float64)
+    assert 1e-82 <= own.noise(rows).steepest(moved).item() <= 2e-82

@@ -166,5 +166,14 @@ def _factor(own: Block) -> Float64[Tensor, "n q"]:
     if isinstance(own, DenseBlock):
         return own.factor
     if isinstance(own, KroneckerBlock):
-        return torch.kron(own.left, own.right) * own.scale.flatten()
+        return _kronecker_factor(own)
     raise InvalidLaw(f"a {type(own).__name__} has no factor")
+
+
+def _kronecker_factor(own: KroneckerBlock) -> Float64[Tensor, "n n"]:
+    """The columns of U (D∘Z) Vᵀ; an entry that underflows raises, since a 0 states that there is no noise."""
+    factor: Tensor = torch.kron(own.left, own.right) * own.scale.flatten()
+    some = torch.kron((own.left != 0).double(), (own.right != 0).double()) * (own.scale.flatten() != 0)
+    if ((factor == 0) & (some != 0)).any():
+        raise InvalidLaw("a Kronecker block has an entry too small for double precision, but not 0")
+    return factor

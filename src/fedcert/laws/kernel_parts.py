@@ -20,6 +20,7 @@ from fedcert.laws.covariance import HIDDEN, rows_at_a_time
 from fedcert.laws.independent_noise import norm_up
 from fedcert.laws.kronecker import KroneckerPart, stretch
 from fedcert.laws.noise_parts import DensePart, DiagonalPart, NoisePart
+from fedcert.laws.seen_pixels import Overlaps, positions
 from fedcert.model.layers import Conv2d
 from fedcert.numerics.rounding import SMALLEST_NORMAL, above, gamma, up
 
@@ -165,7 +166,7 @@ class DenseKernel:
 
     def of_pixels(self, layer: Conv2d, rows: Float64[Tensor, "P R m"]) -> Float64[Tensor, "P R k"]:
         """That of the form whose entries are B_ol where window(l, κ) is the pixel, and 0 elsewhere."""
-        table = _positions(layer).to(rows.device)
+        table = positions(layer).to(rows.device)
         flat = by_filter(layer, rows).flatten(-3, -2).flatten(0, 1)
         padded = torch.cat([flat, torch.zeros_like(flat[..., :1])], -1)
         step = rows_at_a_time(table[0].numel() * layer.inputs)
@@ -200,8 +201,9 @@ class KroneckerKernel:
 
     @cached_property
     def stretches(self) -> Float64[Tensor, ""]:
-        """A bound of ‖U‖² ‖V‖² max D²."""
-        return above(stretch(self.part.left) * self.part.stretch * self.part.square.amax(), 6)
+        """A bound of ‖U‖ ‖V‖ max D; each product is rounded up, since what underflows is multiplied on."""
+        left, right = (up(own.sqrt()) for own in (stretch(self.part.left), self.part.stretch))
+        return up(up(left * self.part.scale.amax()) * right)
 
     def of_form(
         self, T: Float64[Tensor, "P R f K"], totals: Float64[Tensor, "P R f"]
@@ -217,7 +219,7 @@ class KroneckerKernel:
         """The smaller of √Σ_ab D_ab² (|U|ᵀ τ |V|)_ab² and ‖U‖ ‖V‖ max D ‖τ‖."""
         U, V = self.part.left.abs(), self.part.right.abs()
         apart = self._weighed(above(U.mT @ (sizes @ V), len(U) + len(V) + 8))
-        return torch.minimum(apart, up(up(self.stretches.sqrt()) * norm_up(sizes.flatten(-2))))
+        return torch.minimum(apart, up(self.stretches * norm_up(sizes.flatten(-2))))
 
     def _weighed(self, projected: Float64[Tensor, "P R a b"]) -> Float64[Tensor, "P R"]:
         """√Σ_ab D_ab² p_ab² for bounds p."""
@@ -235,7 +237,7 @@ class KroneckerKernel:
         """√Σ_a Var(R_a·c_a), c_aκ = Σ_o U_oa B_ol where window(l, κ) is the pixel, o in the pixel's group."""
         U = self.part.left.unflatten(0, (layer.groups, -1))
         matrix, deviation = self._rows_of_noise
-        place = _Overlaps.of(layer, rows.device)
+        place = Overlaps.of(layer, rows.device)
         by_place = by_filter(layer, rows).flatten(0, 1).permute(1, 2, 3, 0)
         c = place.pick((U.mT @ by_place.flatten(2)).unflatten(2, by_place.shape[2:]))
         between = matrix[:, place.entry.unsqueeze(-1), place.entry.unsqueeze(-2)]
@@ -258,43 +260,3 @@ class KroneckerKernel:
         right = part.right.new_zeros(layer.inputs + 1, part.right.shape[-1])
         right[layer.windows.pixel_table(right.device)[0, 0]] = part.right
         return KroneckerPart(part.left, right[:-1], part.scale, part.shrinkage)
-
-
-@dataclass(frozen=True)
-class _Overlaps:
-    """The windows that see each pixel; a pixel has a group, and a window sees it at one entry.
-
-    Attributes:
-        flat: group and position of each of them, as one number; the last one names nothing.
-        entry: κ; 0 where there is none.
-    """
-
-    flat: Int64[Tensor, "k w"]
-    entry: Int64[Tensor, "k w"]
-
-    @classmethod
-    def of(cls, layer: Conv2d, device: torch.device) -> "_Overlaps":
-        """Those of a convolution."""
-        table = layer.windows.window_table(device)
-        groups, places, entries = layer.windows.pixel_table().shape
-        missing = table == groups * places * entries
-        flat = torch.where(missing, groups * places, table // entries)
-        return cls(flat, torch.where(missing, 0, table % entries))
-
-    def pick(self, values: Float64[Tensor, "G a L n"]) -> Float64[Tensor, "a k w n"]:
-        """What is said of each pixel by the windows that see it; 0 where there is none."""
-        by_place = values.movedim(0, 1).flatten(1, 2)
-        padded = torch.cat([by_place, torch.zeros_like(by_place[:, :1])], 1)
-        seen: Tensor = padded.index_select(1, self.flat.flatten()).unflatten(1, self.flat.shape)
-        return seen
-
-
-def _positions(layer: Conv2d) -> Int64[Tensor, "k f K"]:
-    """The position at which a filter's entry sees each pixel; the number of positions where none does."""
-    table = layer.windows.pixel_table()
-    groups, places, entries = table.shape
-    found = torch.full((layer.inputs + 1, groups, entries), places)
-    axes = torch.meshgrid(*map(torch.arange, table.shape), indexing="ij")
-    group, position, entry = (own.flatten() for own in axes)
-    found[table.flatten(), group, entry] = position
-    return found[:-1].repeat_interleave(layer.filters // groups, dim=1)

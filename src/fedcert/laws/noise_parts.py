@@ -154,7 +154,7 @@ class DenseNoise:
         found = []
         for rows, own in zip(self.rows, directions, strict=True):
             value = ((self._gram(rows) @ own) * own).sum(-2)
-            size = (rows.abs() @ self.part.weight_deviation) @ own.abs()
+            size = (rows.abs() @ self.part.weight_deviation + HIDDEN) @ own.abs()  # what underflows in G
             found.append(self.part.covariance.root(value, size))
         return torch.stack(found)
 

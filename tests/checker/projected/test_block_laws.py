@@ -12,7 +12,7 @@ from saved_certificates import certified, write
 
 from fedcert.randomness import stream
 from fedcert_check.balls import exact
-from fedcert_check.blocks import DENSE, Block, BlockGaussian
+from fedcert_check.blocks import DENSE, KRONECKER, Block, BlockGaussian
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.files import read
 from fedcert_check.layers import Linear, Network, ReLU
@@ -72,3 +72,23 @@ def test_rules_weigh_clients_as_wholes() -> None:
     weights[0, 0] = 2.0
     with pytest.raises(InvalidCertificate, match="one weight a client"):
         block_stack(NETWORK, LinearRule("linear", weights), [law])
+
+
+def test_a_kronecker_block_across_layers_joins_them() -> None:
+    """One normal in b1 and in b2 adds up: its deviation is 2, and √2 only if the layers were independent.
+
+    A dense block of almost nothing, about all parameters, is what lets it stand there.
+    """
+    network = Network((Linear(1, 1), ReLU(), Linear(1, 1)))
+    left = np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0]])  # b1 and b2 are rows 0 and 2
+    numbers = np.concatenate([left.ravel(), [1.0], [1.0, 0, 0]])
+    tiny = np.array([1e-9, 0, 0, 0])
+    for scale in (1.0, 0.0):
+        kronecker = Block(KRONECKER, 1, 3, 1, numbers * np.array([1.0] * 10 + [scale] * 3))
+        law = BlockGaussian(np.zeros(4), (kronecker, Block(DENSE, 0, 4, 1, tiny)))
+        layers = block_stack(network, LinearRule("own", np.ones((1, 1))), [law]).layers
+        assert all(isinstance(layer, DependentLayer) for layer in layers)
+        assert all((layer.joint is not None) == (scale > 0) for layer in layers)
+        one = np.array([[1.0]])
+        (found,) = joint_deviation(layers, [Seen(exact(one), exact(np.zeros(1))) for _ in layers])
+        assert abs(found - 2 * scale) < arb(1e-12)

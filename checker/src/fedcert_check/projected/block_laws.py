@@ -170,12 +170,21 @@ def _joined_layers(
 
 def _crosses(own: Block, ends: Array) -> bool:
     """Whether some normal of a block has a part in the parameters of several layers."""
-    if own.code != DENSE:
+    if own.code == DIAGONAL:
         return False
-    whole = np.zeros((ends[-1], own.second), dtype=bool)
-    whole[own.start : own.stop] = own.matrix != 0
+    seen = _normals(own)
+    whole = np.zeros((ends[-1], seen.shape[1]), dtype=bool)
+    whole[own.start : own.stop] = seen
     used = np.stack([part.any(0) for part in np.split(whole, ends[1:-1])])
     return bool((used.sum(0) > 1).any())
+
+
+def _normals(own: Block) -> Array:
+    """Which of its normals each parameter of a block is made of; nothing says that a block is one layer's."""
+    if own.code == KRONECKER:
+        left, right, scale = own.kronecker
+        return np.kron(left != 0, right != 0) & (scale.ravel() != 0)
+    return np.asarray(own.matrix != 0)
 
 
 @dataclass(frozen=True)
