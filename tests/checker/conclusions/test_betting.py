@@ -114,6 +114,15 @@ def test_it_beats_hoeffding_and_empirical_bernstein(law: str, count: int) -> Non
     assert limit(values) > empirical_bernstein(values)
 
 
+@pytest.mark.parametrize(("ones", "below"), [(150, (0.083, 0.087, 0.127)), (190, (0.050, 0.087, 0.085))])
+def test_the_distances_that_the_page_states(ones: int, below: tuple[float, float, float]) -> None:
+    """docs/conclusions.md: of this limit, of Hoeffding's and of empirical Bernstein's below the mean."""
+    values = np.repeat([1.0, 0.0], [ones, 200 - ones])
+    hoeffding = math.sqrt(math.log(20) / 400)
+    found = (values.mean() - limit(values), hoeffding, values.mean() - empirical_bernstein(values))
+    assert tuple(round(float(distance), 3) for distance in found) == below
+
+
 def test_an_undecided_capital_refutes_nothing() -> None:
     assert mean_limit([arb("nan")] * 20, BETA) == 0
     assert mean_limit([arb("0.5 +/- 0.5")] * 20, BETA) == 0
