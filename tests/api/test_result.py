@@ -38,8 +38,8 @@ def test_what_is_saved_is_a_run_that_the_checker_proves(
     assert all(check(path).verdict for path in found)
     rows = (folder / "bounds.csv").read_text().splitlines()
     assert len(rows) == 1 + 9 * 2
-    assert rows[1].startswith("0,0,0.01,linf,given,direct,fedavg,paper-box,")
-    assert float(rows[1].split(",")[8]) == result.certificates[2].lower[0].item()
+    assert rows[1].startswith("0,0,0.01,linf,given,0.0,direct,fedavg,paper-box,")
+    assert float(rows[1].split(",")[9]) == result.certificates[2].lower[0].item()
     with pytest.raises(OutputExists):
         result.save(folder)
 

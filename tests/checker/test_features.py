@@ -52,6 +52,7 @@ def test_features_are_a_list_of_one_for_each_coordinate(entry: object) -> None:
         {"unit": "\x1b[2K"},
         {"unit": "u" * 17},
         {"unit": None},
+        {"unit": "mg, age ± 50 yr"},
         {"scale": -1.0},
         {"scale": 0},
         {"scale": "1"},

@@ -9,7 +9,8 @@ from torch import nn
 
 from fedcert.model.from_torch import from_torch
 from fedcert.randomness import stream
-from fedcert_check.image_layers import AvgPool2d, Conv2d, MaxPool2d
+from fedcert_check.errors import InvalidCertificate
+from fedcert_check.image_layers import AvgPool2d, Conv2d, Grid, MaxPool2d
 
 MODULES = {
     "plain": (nn.Conv2d(1, 2, 3), (1, 5, 4)),
@@ -43,3 +44,15 @@ def test_a_layer_computes_what_the_module_does(name: str) -> None:
             found = x.numpy()[:, layer.windows()].max(-1)
     assert (layer.inputs, layer.outputs) == (x.shape[1], expected.shape[1])
     torch.testing.assert_close(torch.from_numpy(found), torch.from_numpy(expected))
+
+
+def test_a_kernel_at_too_many_positions_is_refused_before_a_table_is_made() -> None:
+    asked = {
+        "image": [1, 1, 1],
+        "kernel": [3000, 3000],
+        "stride": [1, 1],
+        "padding": [2999, 2999],
+        "dilation": [1, 1],
+    }
+    with pytest.raises(InvalidCertificate, match="windows see 81000000000000 entries"):
+        Grid.read(asked)

@@ -172,17 +172,38 @@ def test_a_client_that_is_certain_decides_alone() -> None:
 
 
 def test_rounding_of_the_fast_path_never_costs_a_name() -> None:
-    """Means and deviations over many orders of magnitude."""
+    """Means and deviations over many orders of magnitude.
+
+    The offset of `forward-kl` undoes coefficients that are as large as means are against deviations: the
+    law of the floats is another one where that is more than 1e9.
+    """
     generator = torch.Generator().manual_seed(0)
     size = 10 ** (60 * torch.rand(4, 3, 50, generator=generator).double() - 30)
     for loc, scale in zip(size[:2], size[2:], strict=True):
-        laws = [Gaussian(m, s) for m, s in zip(loc, scale, strict=True)]
-        stated = [DiagonalGaussian(law.loc.numpy(), law.scale.numpy()) for law in laws]
         prior = 2 * float(scale.max())
         for name in (*PRODUCTS, *SETTINGS):
+            wide = 1e-6 * loc.amax(0) if name == "forward-kl" else 0.0
+            laws = [Gaussian(m, s + wide) for m, s in zip(loc, scale, strict=True)]
+            stated = [DiagonalGaussian(law.loc.numpy(), law.scale.numpy()) for law in laws]
             rule = build_rule(name, RuleContext(laws, [1, 7, 2], "size", prior_scale=prior))
             assert isinstance(rule, LinearRule)
             given = rule.settings.get("weights")
             settings = {"weights": np.array(given)[:, None]} if given else dict(rule.settings)
             offset = np.zeros(1) if rule.offset is None else rule.offset.numpy()
             require_deserved(name, settings, (rule.weights.numpy(), offset), stated)
+
+
+def test_a_fixed_client_cannot_carry_a_mean_away() -> None:
+    """Its coefficient is free where its deviation is 0, and an offset undoes it: all but what it hides."""
+    laws = [DiagonalGaussian(np.array([-50.0]), np.array([0.1])), DiagonalGaussian(np.ones(1), np.zeros(1))]
+    settings, huge = {"weights": np.array([[0.5], [0.5]])}, 1e15
+    require_deserved("wasserstein", settings, (np.array([[0.5], [0.5]]), np.zeros(1)), laws)
+    with pytest.raises(InvalidCertificate, match="does not deploy"):
+        require_deserved("wasserstein", settings, (np.array([[0.5], [huge]]), np.array([75.0 - huge])), laws)
+
+
+def test_means_that_nearly_cancel_are_held_against_the_deviation() -> None:
+    laws = [DiagonalGaussian(np.array([mean]), np.ones(1)) for mean in (1e12, -1e12)]
+    require_deserved("pog", {}, (np.full((2, 1), 0.5), np.zeros(1)), laws)
+    with pytest.raises(InvalidCertificate, match="does not deploy"):
+        require_deserved("pog", {}, (np.array([[0.5 + 2.5e-10], [0.5 - 2.5e-10]]), np.zeros(1)), laws)

@@ -84,3 +84,25 @@ def test_another_rule_is_refused_by_name(kind: object) -> None:
         read_rule({"type": kind, "name": "own", "clients": 2}, {}, 5)
     known = " and ".join(RULES.known)
     assert str(refused.value) == f"rule type {kind!r}: this checker knows {known}"
+
+
+@pytest.mark.parametrize(
+    "name", ["fedavg", "pog", "wasserstein", "prior-corrected", "pooling", "FedAvg", "p.o-g"]
+)
+def test_a_trimmed_mean_has_no_name_of_another_rule(name: str) -> None:
+    entry = {"type": "trimmed-mean", "name": name, "clients": 3, "trim": 1}
+    with pytest.raises(InvalidCertificate, match=f"not called {name}"):
+        read_rule(entry, {}, 2)
+
+
+@pytest.mark.parametrize("name", ["median", "FedAvg", "fed-avg", "POG", "Wasserstein"])
+def test_a_linear_rule_has_no_name_that_only_looks_deserved(name: str) -> None:
+    with pytest.raises(InvalidCertificate, match=f"not called {name}"):
+        read_rule({"type": "linear", "name": name, "clients": 1}, {"rule.weights": np.zeros((1, 1))}, 2)
+
+
+def test_fedavg_has_one_weight_for_each_client() -> None:
+    entry = {"type": "linear", "name": "fedavg", "clients": 2}
+    read_rule(entry, {"rule.weights": np.array([[0.5, 0.5], [0.5, 0.5]])}, 2)
+    with pytest.raises(InvalidCertificate, match="one weight for each client"):
+        read_rule(entry, {"rule.weights": np.array([[0.5, 1.0], [0.5, 0.0]])}, 2)

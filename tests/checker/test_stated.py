@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from dependent_problems import law as structured
@@ -25,6 +26,9 @@ from fedcert.wire.certificate_file import save_certificate
 from fedcert.wire.container import read_container, write_container
 from fedcert.wire.message import Message
 from fedcert_check import check
+from fedcert_check import laws as checked_laws
+from fedcert_check import stated as checked_stated
+from fedcert_check.blocks import DENSE, Block, BlockGaussian
 from fedcert_check.digest import digest
 from fedcert_check.errors import InvalidCertificate
 
@@ -148,3 +152,34 @@ def test_a_product_has_no_boxes_to_transport(name: str, tmp_path: Path) -> None:
     write_container(target, claim, tensors)
     with pytest.raises(InvalidCertificate, match="deploys a law of its own"):
         check(target)
+
+
+def test_another_root_of_the_covariance_hides_no_mean() -> None:
+    """Columns that mix a parameter of deviation 1e-12 with another one let that stray by 1,000 deviations."""
+    scale, own = np.array([1e-12, 0.1]), np.array([1.0, -50.0])
+    laws = [checked_laws.DiagonalGaussian(own, scale)] * 2
+    half = np.sqrt(0.5)
+    root = np.diag(scale * half) @ np.array([[half, half], [half, -half]])
+
+    def stated(mean: float) -> checked_stated.StatedGaussian:
+        block = Block(DENSE, 0, 2, 2, root.ravel())
+        law = BlockGaussian(np.array([1.0, mean]), (block,))
+        return checked_stated.StatedGaussian("pog", 2, law, {})
+
+    stated(-50.0).require_deserved(laws)
+    for mean in (50.0, -49.9999):
+        with pytest.raises(InvalidCertificate, match="does not deploy"):
+            stated(mean).require_deserved(laws)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_a_prior_of_any_size_is_a_number(scale: float) -> None:
+    block = Block(DENSE, 0, 1, 1, np.ones(1))
+    settings = {"prior_scale": scale}
+    rule = checked_stated.StatedGaussian("prior-corrected", 2, BlockGaussian(np.zeros(1), (block,)), settings)
+    laws = [checked_laws.DiagonalGaussian(np.zeros(1), np.array([2.0**0.5]))] * 2
+    if scale > 1:
+        rule.require_deserved(laws)
+    else:
+        with pytest.raises(InvalidCertificate, match="does not deploy"):
+            rule.require_deserved(laws)

@@ -286,7 +286,7 @@ def test_constraints_are_not_labels_and_labels_no_constraints() -> None:
     entry, arrays, properties = on(labels=False, boxes=True)
     with pytest.raises(InvalidCertificate, match="labels of the norm box"):
         read(entry | {"type": "robustness"}, arrays, properties)
-    with pytest.raises(InvalidCertificate, match="do not say that label"):
+    with pytest.raises(InvalidCertificate, match="do not say that labels win"):
         read(entry | {"type": "robustness"}, arrays | {"subject.labels": np.array(LABELS)}, properties)
     with pytest.raises(InvalidCertificate, match="without labels"):
         read(entry | {"margin": 1.0}, arrays, properties)

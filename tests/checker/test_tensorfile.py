@@ -178,3 +178,13 @@ def test_the_metadata_are_read_without_the_tensors(tmp_path: Path) -> None:
             tensorfile.read_metadata(path, limits)
     with pytest.raises(UnreadableFile, match="nowhere"):
         tensorfile.read_metadata(tmp_path / "nowhere", Limits())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{"__metadata__": {"a": "\ud800"}}, {"__metadata__": {"\ud800": "a"}}, {"\ud800": ENTRY}],
+)
+def test_half_a_character_is_no_text(header: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(file(header))
+    with pytest.raises(UnreadableFile, match="is no text"):
+        tensorfile.read(tmp_path / "file")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedcert_check.errors import InvalidCertificate
-from fedcert_check.validation import natural, plain_name, quoted, require, require_fields, shaped
+from fedcert_check.validation import finite, natural, plain_name, quoted, require, require_fields, shaped
 
 
 def test_a_condition_that_fails_is_an_error_that_says_so() -> None:
@@ -55,3 +55,10 @@ def test_a_tensor_has_its_type_and_shape_and_is_finite(array, complaint: str) ->
     assert shaped("x", fitting, np.float64, 2, None) is fitting
     with pytest.raises(InvalidCertificate, match=complaint):
         shaped("x", array, np.float64, 2, None)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan"), True, "1", None])
+def test_what_no_float_can_be_is_no_finite_number(value: object) -> None:
+    with pytest.raises(InvalidCertificate, match="the margin is"):
+        finite(value, "the margin")
+    assert finite(2**1023, "the margin") == 2.0**1023

@@ -16,6 +16,7 @@ def test_measurements_are_scaled_column_by_column() -> None:
     [
         {"name": "blood pressure"},
         {"name": "x", "unit": "a" * 17},
+        {"name": "x", "unit": "mg, age ± 50 yr"},
         {"name": "x", "unit": "m\u202em"},
         {"name": "x", "shift": float("inf")},
         {"name": "x", "scale": 0.0},

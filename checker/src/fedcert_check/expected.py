@@ -71,7 +71,7 @@ def expect(
                 found = found.plus(_proof_seconds(path, messages, jobs, limits, sample), certificates=1)
             elif sample is None:
                 found = found.plus(_draw_seconds(path, messages, jobs, limits), confidence=1)
-        except FedcertError:
+        except (FedcertError, MemoryError):
             continue  # the check itself says why
     return found
 

@@ -11,6 +11,8 @@ import numpy as np
 from fedcert_check.validation import Array, finite, plain_name, quoted, require, require_fields
 
 MAX_UNIT_CHARACTERS = 16
+SEPARATORS = frozenset(",;±()")
+"""They separate the features of a sentence, and are in no unit."""
 FIELDS = {"name", "unit", "shift", "scale"}
 DIGITS = 4  # significant ones of a distance in words, which is rounded down
 MAX_ZEROS = 6  # before or after the significant digits; more are written as a power of ten
@@ -55,6 +57,7 @@ def _read(entry: Any) -> Feature:
     require_fields(entry, FIELDS, "a feature")
     name, unit = plain_name(entry["name"], "the feature"), entry["unit"]
     short = isinstance(unit, str) and len(unit) <= MAX_UNIT_CHARACTERS and unit.isprintable()
+    short = short and not set(unit) & SEPARATORS
     require(short, f"the unit of {name} is {quoted(unit)}")
     scale = finite(entry["scale"], f"the scale of {name}")
     require(scale > 0, f"the scale of {name} is {scale}, not a number > 0")

@@ -13,6 +13,10 @@ SIDES = {"kernel": 1, "stride": 1, "padding": 0, "dilation": 1}
 """The least size of each, in both directions."""
 
 
+MAX_SEEN = 2**24
+"""Entries of a kernel at all its positions: a table of them is made before the cost of a proof is known."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """The positions of a kernel on an image that is padded with zeros.
@@ -33,6 +37,8 @@ class Grid:
 
     def __post_init__(self) -> None:
         require(min(self.positions) >= 1, f"a kernel of {self.kernel} on an image of {self.image}")
+        seen = prod(self.positions) * prod(self.kernel)
+        require(seen <= MAX_SEEN, f"windows see {seen} entries of a kernel, more than {MAX_SEEN}")
 
     @classmethod
     def read(cls, entry: dict[str, Any]) -> "Grid":
@@ -63,14 +69,11 @@ class Grid:
     def seen(self) -> Array:
         """The pixel of a channel that each entry of the kernel sees, of shape (L, K); −1 for padding."""
         _, height, width = self.image
-        seen = np.full((prod(self.positions), prod(self.kernel)), -1, dtype=np.int64)
-        for place, (i, j) in enumerate(np.ndindex(self.positions)):
-            for entry, (p, q) in enumerate(np.ndindex(self.kernel)):
-                row = i * self.stride[0] + p * self.dilation[0] - self.padding[0]
-                column = j * self.stride[1] + q * self.dilation[1] - self.padding[1]
-                if 0 <= row < height and 0 <= column < width:
-                    seen[place, entry] = row * width + column
-        return seen
+        (i, j), (p, q) = np.indices(self.positions), np.indices(self.kernel)
+        row = i.reshape(-1, 1) * self.stride[0] + p.reshape(-1) * self.dilation[0] - self.padding[0]
+        column = j.reshape(-1, 1) * self.stride[1] + q.reshape(-1) * self.dilation[1] - self.padding[1]
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        return np.where(inside, row * width + column, -1)
 
 
 def _sizes(value: Any, length: int, least: int, what: str) -> tuple[int, ...]:

@@ -28,6 +28,8 @@ SETTINGS = {
 """The setting that a law of each name is made with."""
 TOLERANCE = 1e-9
 """The largest relative difference that counts as rounding, as for the sum of an average's weights."""
+NEGLIGIBLE = 1e-6
+"""A part of a deviation by which a mean may be off: nothing that a reader could notice."""
 
 Moments = tuple[Array, Array]
 """The mean and the variance of each parameter."""
@@ -86,13 +88,25 @@ def require_deserved(
     with np.errstate(all="ignore"):  # whatever is not a number is not within the tolerance
         mean, variance = offset + (weights * loc).sum(0), ((weights * scale) ** 2).sum(0)
         expected, spread = _closed_form(name, settings, loc, scale)
-        size = abs(weights * loc).sum(0) + abs(offset) + abs(expected)
-        same = (abs(mean - expected) <= TOLERANCE * size) & (abs(variance - spread) <= TOLERANCE * spread)
+        lost = rounding(len(loc)) / 8 * (abs(weights * loc).sum(0) + abs(offset))  # terms that cancel
+        size, _ = _closed_form(name, settings, abs(loc), scale)  # of what the law itself is made of
+        allowed = rounding(len(loc)) * len(loc) ** 0.5 * size + NEGLIGIBLE * np.sqrt(spread)
+        same = abs(mean - expected) + lost <= allowed
+        same &= abs(variance - spread) <= TOLERANCE * spread
     require(
         bool(same.all()),
         f"the rule is called {name} and does not deploy that law of these clients (parameter"
         f" {int(np.argmin(same))})",
     )
+
+
+def rounding(terms: int) -> float:
+    """Eight times what a sum of so many terms can be off by, relative to the sum of their sizes.
+
+    Args:
+        terms: their number.
+    """
+    return (terms + 16) * 2.0**-50
 
 
 def _closed_form(name: str, settings: Mapping[str, Any], loc: Array, scale: Array) -> Moments:

@@ -1,5 +1,6 @@
 """The aggregation rules that this checker knows, and what they make of boxes and of Gaussians, in balls."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +15,20 @@ from fedcert_check.pooling import POOLING, Pooling
 from fedcert_check.published import PRODUCTS, SETTINGS, read_settings, require_deserved
 from fedcert_check.registry import Registry
 from fedcert_check.stated import GAUSSIAN, StatedGaussian
+from fedcert_check.stated import NAMES as STATED_NAMES
 from fedcert_check.validation import Array, natural, plain_name, require, require_fields, shaped
 
 MAX_CLIENTS = 10_000
 AVERAGES = ("fedavg", "weighted-average", *PRODUCTS)
 TRIMMED = ("median", "trimmed-mean")
+RESERVED = {re.sub(r"[._+-]", "", name) for name in (*AVERAGES, *SETTINGS, *STATED_NAMES, *TRIMMED, POOLING)}
+"""Names that readers know; whatever their spelling, a rule has one only if it deserves it."""
+
+
+def _require_name(name: str, own: Sequence[str], what: str) -> None:
+    """Raise if a rule has the name of one of another kind, or nearly."""
+    known = re.sub(r"[._+-]", "", name.casefold()) in RESERVED
+    require(name in own or not known, f"{what} is not called {name}, the name of another rule")
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class LinearRule:
         name = entry["name"]
         stated = {"settings"} if name in SETTINGS else set()
         require_fields(entry, {"type", "name", "clients", *stated}, "a linear rule")
-        require(name not in (*TRIMMED, POOLING), f"a linear rule is not a {name}")
+        _require_name(name, (*AVERAGES, *SETTINGS), "a linear rule")
         weights = shaped("rule.weights", arrays.get("rule.weights"), np.float64, entry["clients"], None)
         require(weights.shape[1] in (1, dimension), f"weights for {weights.shape[1]} parameters")
         offset = arrays.get("rule.offset")
@@ -60,6 +70,8 @@ class LinearRule:
                 offset is None and bool((weights >= 0).all()) and sums,
                 f"{name} is a weighted average: weights that are not negative and sum to one, and no offset",
             )
+        one = bool((weights == weights[:, :1]).all())
+        require(name != "fedavg" or one, "fedavg has one weight for each client")
         return cls(name, weights, offset, read_settings(name, entry.get("settings"), len(weights)))
 
     @property
@@ -134,7 +146,7 @@ class TrimmedMean:
         require_fields(entry, {"type", "name", "clients", "trim"}, "a trimmed mean")
         require("rule.weights" not in arrays and "rule.offset" not in arrays, "a trimmed mean has no weights")
         name, clients = entry["name"], entry["clients"]
-        require(name != POOLING, f"a trimmed mean is not {name}")
+        _require_name(name, TRIMMED, "a trimmed mean")
         trim = natural(entry["trim"], 0, "the number of trimmed values")
         require(2 * trim < clients, f"{trim} values cannot be trimmed at each end of {clients}")
         require(name != "median" or trim == (clients - 1) // 2, "a median keeps one or two middle values")

@@ -14,12 +14,22 @@ from fedcert_check.balls import Interval
 from fedcert_check.blocks import DENSE, DIAGONAL, Block, BlockGaussian
 from fedcert_check.errors import InvalidCertificate
 from fedcert_check.laws import DiagonalGaussian, Law
-from fedcert_check.published import MAX_RANDOM, PRODUCTS, SETTINGS, TOLERANCE, read_settings
+from fedcert_check.published import (
+    MAX_RANDOM,
+    NEGLIGIBLE,
+    PRODUCTS,
+    SETTINGS,
+    TOLERANCE,
+    read_settings,
+    rounding,
+)
 from fedcert_check.validation import Array, natural, require, require_fields, shaped
 
 GAUSSIAN = "gaussian"
 NAMES = (*PRODUCTS, "prior-corrected", "reverse-kl")
 """Laws that are products of densities."""
+UNTOLD = 1e-3
+"""A part of a deviation, or of a variance, below which double precision must tell laws apart at the worst."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,9 @@ class StatedGaussian:
         """Raise unless N(M, G Gᵀ) is the product of the clients' densities, up to rounding.
 
         With K_i such that C_i^-1 = K_iᵀ K_i, the precision is P = Σ_i w_i K_iᵀ K_i − (n − 1)/σ_0², so that
-        Gᵀ P G = 1, and Gᵀ Σ_i w_i K_iᵀ K_i (μ_i − M) + (n − 1)/σ_0² Gᵀ M = 0: numbers without units.
+        Gᵀ P G = 1, numbers without units. The mean is c + G Gᵀ (Σ_i w_i K_iᵀ K_i (μ_i − c) + (n − 1)/σ_0² c)
+        for any c. Each parameter's is held against its own deviation and its own values, since G may be any
+        root, whose columns mix parameters.
 
         Args:
             laws: of the clients.
@@ -101,22 +113,27 @@ class StatedGaussian:
             f"the rule {self.name}: a factor of {G.shape[1]} columns for {len(G)} random parameters",
         )
         weights = np.asarray(self.settings.get("weights", np.ones((self.clients, 1))))[:, 0]
-        scale = self.settings.get("prior_scale", np.inf)
+        scale = np.float64(self.settings.get("prior_scale", np.inf))
         with np.errstate(all="ignore"):  # whatever is not a number is not within the tolerance
-            M, prior = self.law.loc[random], (self.clients - 1) / scale**2
-            found, pull, size = -prior * (G.T @ G), prior * (G.T @ M), prior * (abs(G.T) @ abs(M))
+            locs = np.stack([np.asarray(law.components[0].loc) for law in laws])
+            average = np.average(locs, axis=0, weights=weights)
+            centre, prior = average[random], (self.clients - 1) / scale**2
+            found, pull, size = -prior * (G.T @ G), prior * centre, prior * abs(centre)
             for w, law in zip(weights.tolist(), laws, strict=True):
                 loc, factor = _moments(law, random, self.name)
                 K = _root_of_precision(factor, self.name)
-                seen = K @ G
-                found, pull = found + w * (seen.T @ seen), pull + w * (seen.T @ (K @ (loc[random] - M)))
-                size = size + w * (abs(seen.T) @ (abs(K) @ (abs(loc[random]) + abs(M))))
-            locs = [np.asarray(law.components[0].loc) for law in laws]
-            expected = np.average(locs, axis=0, weights=weights)
-            apart, sizes = abs(self.law.loc - expected)[~random], abs(np.stack(locs)).sum(0)[~random]
+                seen, away = K @ G, loc[random] - centre
+                found, pull = found + w * (seen.T @ seen), pull + w * (K.T @ (K @ away))
+                size = size + w * (abs(K.T) @ (abs(K) @ abs(away)))
+            values = rounding(len(laws)) * len(laws) ** 0.5 * abs(locs[weights > 0]).max(0)
+            deviation = np.sqrt((G**2).sum(1))
+            allowed = values[random] + NEGLIGIBLE * deviation
+            lost = rounding(len(G)) * (abs(G) @ (abs(G.T) @ size))  # by this very computation
+            expected = centre + G @ (G.T @ pull)
             same = bool((abs(found - np.eye(len(G))) <= TOLERANCE).all())
-            same &= bool((abs(pull) <= TOLERANCE * (1 + size)).all())
-            same &= bool((apart <= TOLERANCE * sizes).all())
+            same &= bool((abs(self.law.loc[random] - expected) <= allowed).all())
+            same &= bool((lost <= UNTOLD * deviation + values[random]).all())
+            same &= bool((abs(self.law.loc - average) <= values)[~random].all())
         require(same, f"the rule is called {self.name} and does not deploy that law of these clients")
 
 
@@ -133,6 +150,8 @@ def _moments(law: Law, random: Array, name: str) -> tuple[Array, Array]:
         theirs[block.start : block.stop] |= block.matrix.any(1)
     require(bool((theirs == random).all()), f"the rule {name} leaves other parameters random than a client")
     places = np.flatnonzero(random)
+    every = sum(block.first if block.code == DIAGONAL else block.second for block in own.blocks)
+    require(every <= 4 * MAX_RANDOM, f"{name}: {every} normals of one client, more than {4 * MAX_RANDOM}")
     for block in own.blocks:
         inside = np.flatnonzero((places >= block.start) & (places < block.stop))
         rows = block.matrix[places[inside] - block.start]
@@ -149,7 +168,14 @@ def _root_of_precision(factor: Array, name: str) -> Array:
     """K with C^-1 = KᵀK for C = F Fᵀ: the transposed inverse of the triangle R of Fᵀ = Q R."""
     require(factor.shape[1] >= len(factor), f"{name}: a client's covariance is singular")
     triangle: Array = np.linalg.qr(factor.T, mode="r")  # type: ignore[assignment]
+    unit = np.eye(len(triangle))
     try:
-        return np.asarray(np.linalg.solve(triangle.T, np.eye(len(triangle))))
+        root = np.asarray(np.linalg.solve(triangle.T, unit))
     except np.linalg.LinAlgError as error:
         raise InvalidCertificate(f"{name}: a client's covariance is singular") from error
+    with np.errstate(all="ignore"):
+        seen, size = root @ factor, abs(root) @ abs(factor)
+        close = bool((abs(seen @ seen.T - unit) <= TOLERANCE).all())
+        told = bool((rounding(sum(factor.shape)) * (size**2).sum(1) <= UNTOLD).all())
+    require(close and told, f"{name}: double precision cannot invert a client's covariance")
+    return root

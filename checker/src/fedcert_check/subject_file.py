@@ -117,6 +117,8 @@ def _require_labels_win(subject: Subject, labels: Array, properties: Properties)
     classes = properties.C.shape[2]
     inside = (labels >= 0) & (labels < classes)
     require(bool(inside.all()), f"a label outside 0 … {classes - 1}")
+    enough = properties.C.shape[1] >= classes - 1  # before anything as large as classes² is made
+    require(enough, f"{properties.C.shape[1]} constraints do not say that labels win, one of {classes}")
     unit = np.eye(classes)
     for p, label in enumerate(labels):
         wanted = unit[label] - np.delete(unit, label, axis=0)

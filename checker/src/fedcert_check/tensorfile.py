@@ -149,10 +149,21 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_metadata(metadata: object) -> None:
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise UnreadableFile("header: metadata must map names to strings")
+    for text in (*metadata, *metadata.values()):
+        _check_text(text)
+
+
+def _check_text(text: str) -> None:
+    """Whether a text has a digest: half a character of two has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnreadableFile(f"header: {text[:40]!r} is no text") from error
 
 
 def _check_entry(name: str, entry: object, limits: Limits) -> None:
     """Whether a tensor's entry is well-formed and what it declares is allowed."""
+    _check_text(name)
     field = f"tensor {name[:60]!r}"
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise UnreadableFile(f"{field}: an entry must have dtype, shape and data_offsets")

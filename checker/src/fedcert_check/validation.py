@@ -1,6 +1,7 @@
 """Values from a file, checked before they are used: types, shapes, ranges and names."""
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def finite(value: Any, what: str) -> float:
         value: any JSON value.
         what: the number is, for the message.
     """
-    number = type(value) in (int, float) and abs(value) < float("inf")
+    number = type(value) in (int, float) and abs(value) <= sys.float_info.max
     require(number, f"{what} is {quoted(value)}, not a finite number")
     return float(value)
 

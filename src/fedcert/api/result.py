@@ -104,13 +104,14 @@ class Certification:
         ]
 
     def _about_each(self) -> list[tuple[object, ...]]:
-        """Label, radius, norm and how it was chosen, of each input; None where properties are no balls."""
+        """Label, radius, norm, choice and margin of each input; None where properties are no balls."""
         subject = self.problem.properties.subject
         if subject is None:
-            return [(None,) * 4] * len(self.problem.properties)
+            return [(None,) * 5] * len(self.problem.properties)
         labels = [None] * len(subject.radius) if subject.labels is None else subject.labels.tolist()
         balls = zip(labels, subject.radius.tolist(), strict=True)
-        return [(label, radius, subject.norm, subject.origin.chosen) for label, radius in balls]
+        rest = (subject.norm, subject.origin.chosen, subject.margin)
+        return [(label, radius, *rest) for label, radius in balls]
 
     def to_frame(self) -> Any:
         """The bounds of each property and claim as a pandas DataFrame."""

@@ -8,7 +8,7 @@ from jaxtyping import Float64
 from torch import Tensor, tensor
 
 from fedcert.errors import InvalidProperty
-from fedcert_check.features import MAX_UNIT_CHARACTERS
+from fedcert_check.features import MAX_UNIT_CHARACTERS, SEPARATORS
 from fedcert_check.validation import PLAIN_NAME
 
 
@@ -35,9 +35,11 @@ class Feature:
     def __post_init__(self) -> None:
         if not PLAIN_NAME.fullmatch(self.name):
             raise InvalidProperty(f"the feature {self.name[:80]!r} has no plain name: {PLAIN_NAME.pattern}")
-        if len(self.unit) > MAX_UNIT_CHARACTERS or not self.unit.isprintable():
+        short = len(self.unit) <= MAX_UNIT_CHARACTERS and self.unit.isprintable()
+        if not short or set(self.unit) & SEPARATORS:
             raise InvalidProperty(
-                f"the unit of {self.name}: at most {MAX_UNIT_CHARACTERS} printable characters"
+                f"the unit of {self.name}: at most {MAX_UNIT_CHARACTERS} printable characters,"
+                " none of , ; ± ( )"
             )
         if not (isfinite(self.shift) and isfinite(self.scale) and self.scale > 0):
             raise InvalidProperty(

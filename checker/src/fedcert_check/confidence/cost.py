@@ -11,6 +11,8 @@ NORMAL_SECONDS = 30e-9  # drawing a normal of one client, or aggregating a param
 FACTOR_SECONDS = 1e-9  # one multiplication and addition of a matrix, read from memory, and a vector
 MULTIPLICATION_SECONDS = 0.5e-9  # one multiplication and addition within a product of matrices of floats
 STEP_SECONDS = 2e-3  # the rest of judging a draw, however small
+PROPERTY_SECONDS = 1e-3  # the rest of judging one property of a draw that is decided by no shared bound
+CLIENT_SECONDS = 1e-3  # the rest of drawing one component of a client
 LIVE_ARRAYS = 8
 KEPT_ARRAYS = 8  # centres and radii, before and after a ReLU, of intervals and of tightened bounds
 
@@ -30,7 +32,9 @@ def estimate(statement: Statement) -> Cost:
         (law.normals + law.dimension) * NORMAL_SECONDS + law.products * FACTOR_SECONDS
         for law in statement.laws
     )
-    seconds = statement.draws * (drawing + products * MULTIPLICATION_SECONDS + STEP_SECONDS)
+    judging = products * MULTIPLICATION_SECONDS + count * PROPERTY_SECONDS + STEP_SECONDS
+    clients = len(statement.laws) * CLIENT_SECONDS
+    seconds = statement.draws * (drawing + clients + judging)
     rows = max(count * constraints * max(widths), max(widths) * max(inputs, *widths))
     drawn = sum(law.dimension + law.normals for law in statement.laws)
     largest_law = max(law.nbytes for law in statement.laws)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fedcert_check.architecture import dense_widths, network_name
+from fedcert_check.layers import Network
 from fedcert_check.pooling import Pooling
 from fedcert_check.rules import LinearRule, Rule
 from fedcert_check.run_folder.evidence import Evidence, Source
@@ -118,8 +119,12 @@ def compare_settings(stated: Stated, evidence: Evidence) -> Iterator[Finding]:
     if config.get("rule") not in [row.rule for row in stated.bounds]:
         yield Finding(RESULT, "config.rule", f"{quoted(config.get('rule'))}, which no claim is about")
     rules: dict[str, tuple[str, Rule]] = {}
+    networks: list[tuple[str, Network]] = []
     for name, source in evidence.sources():
         yield from _compare_network(config, name, source)
+        networks.append((name, source.network))
+        if source.network != networks[0][1]:
+            yield Finding(name, "network", f"another network than in {networks[0][0]}")
         other, rule = rules.setdefault(source.rule.name, (name, source.rule))
         if not _same(rule, source.rule):
             yield Finding(name, "rule.weights", f"the rule {rule.name} has other weights than in {other}")

@@ -29,7 +29,7 @@ def compare_bounds(stated: Stated, evidence: Evidence) -> Iterator[Finding]:
         if document is None:
             continue  # missing or unreadable, which is said elsewhere
         yield from _compare_claim(row, document)
-        yield from _compare_margin(row, document.subject, stated.config.get("margin"))
+        yield from compare_margin(row, document.subject, stated.config.get("margin"))
         if document.subject is None:
             says = f"{row.certificate} does not state the inputs and the radius that it speaks about"
             yield Finding(RESULT, row.place, says)
@@ -51,7 +51,14 @@ def _compare_claim(row: Row, document: Document) -> Iterator[Finding]:
             yield other(row, field, getattr(row, field), proven)
 
 
-def _compare_margin(row: Row, subject: Subject | None, usual: object) -> Iterator[Finding]:
+def compare_margin(row: Row, subject: Subject | None, usual: object) -> Iterator[Finding]:
+    """A margin other than the one that the certificate, or the confidence bound, is about.
+
+    Args:
+        row: of result.json.
+        subject: of the file that it names; None where the file does not say.
+        usual: the margin of the settings.
+    """
     said = usual if row.margin is None else row.margin
     if subject is not None and said != subject.margin:
         place = "config.margin" if row.margin is None else f"{row.place}.margin"

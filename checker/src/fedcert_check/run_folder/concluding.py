@@ -54,7 +54,8 @@ def _bounds(stated: Stated, evidence: Evidence) -> Iterator[Bounds]:
     deployed = [row for row in stated.bounds if row.claim != "local" and row.rule == rule]
     for epsilon in dict.fromkeys(row.epsilon for row in deployed):
         rows = [row for row in deployed if row.epsilon == epsilon]
-        margins = [row for row in stated.margins if row.epsilon == epsilon and row.rule == rule]
+        same = [row for row in stated.margins if row.epsilon == epsilon and row.rule == rule]
+        margins = [row for row in same if row.claim != "local"]
         drawn = [row for row in stated.confidence if row.epsilon == epsilon and row.rule == rule]
         yield replace(best_bounds(rows, margins, evidence), sampled=_sampled(drawn, evidence))
 

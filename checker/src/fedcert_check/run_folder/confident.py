@@ -14,7 +14,7 @@ from fedcert_check.container import peek
 from fedcert_check.cost import ProofLimits
 from fedcert_check.errors import FedcertError, InvalidCertificate
 from fedcert_check.progress import Tracker
-from fedcert_check.run_folder.bounds import WRITERS_ROUNDING, at_least, at_most, other
+from fedcert_check.run_folder.bounds import WRITERS_ROUNDING, at_least, at_most, compare_margin, other
 from fedcert_check.run_folder.evidence import Source
 from fedcert_check.run_folder.findings import Finding
 from fedcert_check.run_folder.stated import RESULT, Confident, Stated
@@ -114,6 +114,7 @@ def compare_confidence(stated: Stated, recounted: Mapping[str, Recounted]) -> It
         own = recounted.get(row.certificate)
         if own is not None:
             yield from _compare_row(row, own)
+            yield from compare_margin(row, own.subject, stated.config.get("margin"))
     listed = stated.config.get("confidence_draws")
     for row in stated.confidence:
         if row.draws != listed:

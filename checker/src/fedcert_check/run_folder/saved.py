@@ -12,7 +12,7 @@ from fedcert_check.validation import quoted
 
 BOUNDS = "bounds.csv"
 COLUMNS = (
-    *("property", "label", "epsilon", "norm", "chosen"),
+    *("property", "label", "epsilon", "norm", "chosen", "margin"),
     *("claim", "rule", "events", "lower", "upper"),
 )
 Key = tuple[str, str, str]
@@ -84,7 +84,8 @@ def _entries(document: Document, p: int) -> dict[str, str]:
         "upper": "" if upper is None else repr(float(upper[p])),
     }
     if subject is None:
-        return bounds | dict.fromkeys(("label", "epsilon", "norm", "chosen"), "")
+        return bounds | dict.fromkeys(("label", "epsilon", "norm", "chosen", "margin"), "")
     label = "" if subject.labels is None else str(int(subject.labels[p]))
     about = {"label": label, "epsilon": repr(float(subject.radius[p]))}
-    return bounds | about | {"norm": subject.norm, "chosen": subject.chosen}
+    about |= {"norm": subject.norm, "chosen": subject.chosen, "margin": repr(float(subject.margin))}
+    return bounds | about

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from itertools import zip_longest
 from typing import Any
 
+from fedcert_check.errors import InvalidRun
 from fedcert_check.run_folder.findings import Finding
 from fedcert_check.run_folder.page import PAGE, Attributes
 from fedcert_check.run_folder.stated import Stated
@@ -30,6 +31,8 @@ INLINE = frozenset((
 ))
 """Elements that do not end a sentence."""
 UNSEEN = frozenset(("script", "style"))
+DEEPEST = 100
+"""Elements within each other; a page of ours has some ten."""
 BOUND = re.compile(
     r"\b(?:at\s+least|at\s+most|(?:no|not)\s+(?:less|more)\s+than)\s+[0-9][0-9.,\s]*(?:%|per\s?cent)", re.I
 )
@@ -88,6 +91,8 @@ class SentenceReader(HTMLParser):
         if tag not in INLINE:
             self._end_loose()
         if tag not in VOID:
+            if len(self._open) >= DEEPEST:  # each text is added to every element that it stands in
+                raise InvalidRun(f"{PAGE}: line {self.getpos()[0]}: more than {DEEPEST} elements in another")
             self._open.append(Element(tag, self.getpos()[0], attrs))
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:

@@ -120,7 +120,7 @@ def compare_table(lines: list[Line], stated: Stated, evidence: Evidence) -> Iter
         evidence: the certificates.
     """
     rows: dict[Key, Row] = {}
-    for row in (*stated.rows, *stated.confidence):
+    for row in (*stated.bounds, *stated.radii, *stated.confidence):  # the table has no column for a margin
         rows.setdefault(row.key, row)
     seen: dict[tuple[Key, int], int] = {}
     for line in lines:
@@ -137,7 +137,8 @@ def compare_table(lines: list[Line], stated: Stated, evidence: Evidence) -> Iter
         if bounds is not None:
             yield from _compare_line(line, row_of, bounds)
     for key, row in rows.items():
-        for p in range(row.properties):
+        known = evidence.of(row)
+        for p in range(row.properties if known is None else min(row.properties, len(known.subject))):
             if (key, p) not in seen:
                 yield Finding(TABLE, "", f"the line of property {p} of {_words(key)} is missing")
 
