@@ -91,6 +91,7 @@ def one(value: int) -> torch.Tensor:
         (Summand(one(0), one(2**20), 1), 2, "size 1"),
         (Summand(one(0), one(2**20), 2**54), 2, "size"),
         (Summand(one(3 * MAX_INTEGER), one(2**20), 2), 2, "larger than"),
+        (Summand(one(-(2**63)), one(2**20), 2), 2, "larger than"),
         (Summand(one(0), one(3 * MAX_INTEGER), 2), 2, "larger than"),
         (Summand(one(0), one(-(2**30)), 2), 2, "second sum"),
         (Summand(one(0), one(15), 2), 2, "second sum"),

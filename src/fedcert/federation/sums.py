@@ -130,7 +130,9 @@ def law_of_sum(
     bits = bits or DEFAULT_BITS[rule]
     if not 1 <= clients <= MAX_CLIENTS or not clients <= total.size <= MAX_SIZE:
         raise InvalidMessage(f"a sum of {clients} clients and size {total.size}")
-    if (total.first.abs() > clients * MAX_INTEGER).any() or (total.second > clients * MAX_INTEGER).any():
+    most = clients * MAX_INTEGER
+    large = (total.first > most) | (total.first < -most) | (total.second > most)  # |−2^63| is no integer here
+    if large.any():
         raise InvalidMessage("a sum is larger than so many summands can be: a client lied, or it overflowed")
     if (total.second < LEAST_SHARE * clients).any():
         raise InvalidMessage(
