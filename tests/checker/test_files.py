@@ -104,7 +104,7 @@ def test_no_tensor_may_be_missing_or_of_another_kind(name: str, tmp_path: Path) 
         (lambda claim, tensors: tensors["lower"].fill_(1.5), "outside"),
         (lambda claim, tensors: tensors.update(upper=tensors["lower"] - 1), "upper bound"),
         (lambda claim, tensors: tensors["properties.lower"].add_(1.0), "above its upper end"),
-        (lambda claim, tensors: claim["rule"].update(name="median"), "not a median"),
+        (lambda claim, tensors: claim["rule"].update(name="median"), "is not called median"),
         (lambda claim, tensors: claim["rule"].update(type="trimmed-mean", trim=1), "no weights"),
         (lambda claim, tensors: claim["messages"].pop(), "3 clients"),
         (lambda claim, tensors: claim["network"].append(claim["network"][0] | {"inputs": 9}), "follows"),
