@@ -10,7 +10,8 @@ import pytest
 from fedcert.app.config import RunConfig
 from fedcert.app.run import run
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+REPOSITORY = Path(__file__).parents[1]
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -39,3 +40,43 @@ def test_the_table_is_that_of_the_default_run() -> None:
     assert lower == pytest.approx(100 * bounds["direct"].mean_lower, abs=3)  # processors differ
     assert upper == pytest.approx(100 * bounds["direct"].mean_upper, abs=3)
     assert transported == pytest.approx(100 * bounds["transported"].mean_lower, abs=3)
+
+
+def reproduced(page: str, dataset: str | None = None) -> list[dict[str, str]]:
+    """The rows of a table that `make reproduce` wrote."""
+    text = (REPOSITORY / "docs" / "reproduction" / page).read_text(encoding="utf-8")
+    head, _, *rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    named = [dict(zip(head, row, strict=True)) for row in rows]
+    return [row for row in named if dataset is None or row["Dataset"] == dataset]
+
+
+def shown(name: str) -> list[str]:
+    """The cells of the README's row of this name."""
+    return re.search(rf"^\| {re.escape(name)} \| (.+) \|$", README, flags=re.MULTILINE)[1].split(" | ")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("`paper-box`", "paper-box L<sup>dir</sup> (%)"),
+        ("`box`", "box L<sup>dir</sup> (%)"),
+        ("`projected`, L", "projected L<sup>dir</sup> (%)"),
+        ("`projected`, U", "projected U<sup>dir</sup> (%)"),
+        ("survival under attack (estimate)", "Survival (%)"),
+    ],
+)
+def test_the_table_of_scales_is_that_of_the_reproduction(name: str, column: str) -> None:
+    known = {row["Scale"]: row[column] for row in reproduced("scales.md", "MNIST")}
+    assert shown(name) == [known[scale] for scale in ("1e-05", "0.001", "learned", "0.03", "0.06")]
+
+
+@pytest.mark.parametrize("scale", ["1e-05", "learned"])
+def test_the_table_of_the_grid_is_that_of_the_reproduction(scale: str) -> None:
+    rows = {row["Events"]: row for row in reproduced("overall.md") if row["Scale"] == scale}
+    families, survival = ("paper-box", "box", "projected"), rows["box"]["Survival mean (%)"]
+    name = scale.replace("e-0", "e-")
+    lower = [rows[family]["L<sup>tr</sup> mean (%)"] for family in families]
+    assert shown(f"{name}, transported") == [*lower, survival]
+    lower = [rows[family]["L<sup>dir</sup> mean (%)"] for family in families]
+    lower[2] = f"[{lower[2]}, {rows['projected']['U<sup>dir</sup> mean (%)']}]"
+    assert shown(f"{name}, direct") == [*lower, survival]
