@@ -12,8 +12,8 @@ from typer.main import get_command
 from fedcert.app.defaults import CommandOfSettings, with_default
 
 
-def options_of(command: Any) -> list[tuple[str, str, str]]:
-    """Name, meaning and default of each option and argument, as its help shows them.
+def options_of(command: Any) -> list[tuple[list[str], str, str]]:
+    """Names, meaning and default of each option and argument, as its help shows them.
 
     Args:
         command: of Typer, with its defaults filled in.
@@ -29,7 +29,7 @@ def options_of(command: Any) -> list[tuple[str, str, str]]:
         names = param.opts + param.secondary_opts
         if param.param_type_name == "argument":
             names = [shown]
-        rows.append((", ".join(names), getattr(param, "help", None) or "", default.strip("()")))
+        rows.append((names, getattr(param, "help", None) or "", default.strip("()")))
     return rows
 
 
@@ -72,17 +72,24 @@ def _examples(epilog: str) -> list[nodes.Node]:
     return [nodes.literal_block("\n".join(lines), "\n".join(lines), language="sh")] if lines else []
 
 
-def _table(rows: list[tuple[str, str, str]]) -> nodes.table:
+def _table(rows: list[tuple[list[str], str, str]]) -> nodes.table:
     table, group = nodes.table(), nodes.tgroup(cols=3)
     table += group
     for width in (3, 5, 2):
         group += nodes.colspec(colwidth=width)
     head, body = nodes.thead(), nodes.tbody()
     head += _row([nodes.Text("option"), nodes.Text("meaning"), nodes.Text("default")])
-    for name, meaning, default in rows:
-        body += _row([nodes.literal(text=name), nodes.Text(meaning), nodes.Text(default)])
+    for names, meaning, default in rows:
+        named = [nodes.inline("", "", *_separated(names)), nodes.Text(meaning), nodes.Text(default)]
+        body += _row(named)
     group += [head, body]
     return table
+
+
+def _separated(names: list[str]) -> list[nodes.Node]:
+    """Each name by itself, so that a narrow table breaks lines between names."""
+    parts = [part for name in names for part in (nodes.Text(", "), nodes.literal(text=name))]
+    return parts[1:]
 
 
 def _row(cells: list[nodes.Node]) -> nodes.row:
