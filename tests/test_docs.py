@@ -16,7 +16,8 @@ from fedcert.errors import FedcertError, UnsupportedLayer
 from fedcert_check import errors as checker_errors
 
 REPOSITORY = Path(__file__).parents[1]
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+READ_ME = [REPOSITORY / "README.md", REPOSITORY / "checker" / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+PAGES = [*READ_ME, *sorted((REPOSITORY / "docs").rglob("*.md"))]
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "tests").rglob("*.py"))
 
 

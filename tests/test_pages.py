@@ -7,7 +7,11 @@ from pages import REPOSITORY, Block, Reader, blocks_of, in_new_folder, parse, re
 
 PAGES = [
     page
-    for page in [*REPOSITORY.glob("*.md"), *sorted((REPOSITORY / "docs").rglob("*.md"))]
+    for page in [
+        *REPOSITORY.glob("*.md"),
+        REPOSITORY / "checker" / "README.md",
+        *sorted((REPOSITORY / "docs").rglob("*.md")),
+    ]
     if any(blocks_of(page.read_text(encoding="utf-8")))
 ]
 

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 PARTS = re.compile(r"(`[^`]*`)")
@@ -33,5 +32,4 @@ def _process(app: Sphinx, what: str, name: str, obj: object, options: object, li
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension, before napoleon reads docstrings."""
     app.connect("autodoc-process-docstring", _process, priority=100)
-    app.add_lexer("mermaid", TextLexer)  # drawn by the repository's pages; the site shows its text
     return {"parallel_read_safe": True, "parallel_write_safe": True}
