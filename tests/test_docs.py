@@ -58,12 +58,18 @@ def test_every_section_of_the_proofs_has_its_code_checker_tests_and_fuzz_kinds()
             assert kind in KINDS or kind == "–", kind
 
 
+def kinds_of(error: type[FedcertError]) -> list[type[FedcertError]]:
+    """The kinds of this error, and theirs."""
+    own = error.__subclasses__()
+    return [*own, *(kind for one in own for kind in kinds_of(one))]
+
+
 def test_the_reference_has_every_public_name_and_every_error() -> None:
     reference = REPOSITORY / "docs" / "reference"
     named = re.findall(r"auto\w+:: fedcert\.(\w+)$", (reference / "api.md").read_text(encoding="utf-8"), re.M)
     assert sorted(named) == sorted(set(fedcert.__all__) - {"__version__"})
     errors = (reference / "errors.md").read_text(encoding="utf-8")
-    for error in (*FedcertError.__subclasses__(),):
+    for error in kinds_of(FedcertError):
         if error.__module__.startswith("fedcert"):
             assert f"`{error.__name__}`" in errors
             assert (REPOSITORY / error("").explained_in).exists()

@@ -84,6 +84,24 @@ class DataError(FedcertError):
     page = "tables.md"
 
 
+class InvalidInputs(DataError):
+    """A file of inputs, constraints or a network that is unreadable, or that does not fit."""
+
+    page = "messages.md"
+
+
+class InvalidImages(DataError):
+    """Files of MNIST or Fashion-MNIST that are missing or malformed; the message says where to put them."""
+
+    page = "reference/command-line.md"
+
+
+class NoResults(DataError):
+    """A folder without results of runs or grids."""
+
+    page = "how-to/cluster.md"
+
+
 class OutputExists(FedcertError):
     """The output folder already holds a run."""
 

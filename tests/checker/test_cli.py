@@ -55,6 +55,7 @@ def test_what_the_checker_does_not_know_is_one_line_and_exit_code_2(
     assert run(monkeypatch, name, str(path)) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "family of events 'ellipsoids'" in line
+    assert line.endswith("(see docs/certificate-format.md)")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -99,10 +99,12 @@ class Refused:
     Attributes:
         path: of the file.
         reason: why it was not checked.
+        explained_in: the page that explains the reason, if there is one.
     """
 
     path: Path
     reason: str
+    explained_in: str | None = None
 
 
 def certificates(path: Path) -> list[Path]:
@@ -208,4 +210,4 @@ def attempt(
     try:
         return check(path, messages, jobs, track, limits, sample)
     except FedcertError as error:
-        return Refused(path, str(error))
+        return Refused(path, str(error), error.explained_in)

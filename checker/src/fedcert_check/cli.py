@@ -146,7 +146,7 @@ def run_check(
     for line in dict.fromkeys(line for own in report.reports for line in own.document.skipped):
         notify(program, line)
     for one in report.refused:
-        notify(program, one.reason)
+        notify(program, one.reason + (f" (see {one.explained_in})" if one.explained_in else ""))
     if as_json:
         import json
 

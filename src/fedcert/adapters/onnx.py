@@ -22,7 +22,7 @@ from torch import Tensor
 
 from fedcert.adapters.library import Library
 from fedcert.adapters.posterior import Posterior
-from fedcert.errors import DataError, FedcertError, UnsupportedLayer
+from fedcert.errors import FedcertError, InvalidInputs, UnsupportedLayer
 from fedcert.laws import DiagonalGaussian
 from fedcert.model.layers import Layer, LeakyReLU, Linear, ReLU
 from fedcert.model.network import Network
@@ -102,14 +102,14 @@ def from_onnx(path: str | PathLike[str]) -> Posterior:
     try:
         file = Path(path)
         if file.stat().st_size > MAX_BYTES:
-            raise DataError(f"{path}: more than {MAX_BYTES:,} bytes")
+            raise InvalidInputs(f"{path}: more than {MAX_BYTES:,} bytes")
         model = onnx.load_model_from_string(file.read_bytes())
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except DataError:
+        raise InvalidInputs(f"{path}: cannot be read ({error.strerror or error})") from error
+    except InvalidInputs:
         raise
     except Exception as error:  # protobuf has classes of errors of its own, which differ between versions
-        raise DataError(f"{path}: not an ONNX file ({str(error)[:120]})") from error
+        raise InvalidInputs(f"{path}: not an ONNX file ({str(error)[:120]})") from error
     try:
         chain = _read(onnx, model)
         network = Network(tuple(chain.layers))
@@ -242,7 +242,7 @@ def _numbers(onnx: Any, name: str, tensor: Any) -> NDArray[np.float64]:
     try:
         return np.asarray(onnx.numpy_helper.to_array(tensor)).astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the constant {name!r} is malformed ({str(error)[:120]})") from error
+        raise InvalidInputs(f"the constant {name!r} is malformed ({str(error)[:120]})") from error
 
 
 def _row(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ import torch
 from fedcert.adapters.library import Library
 from fedcert.adapters.vnnlib_cases import INPUT, OUTPUT, Atom, cases_of
 from fedcert.adapters.vnnlib_text import as_version_2
-from fedcert.errors import DataError, InvalidProperty
+from fedcert.errors import InvalidInputs, InvalidProperty
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties
 from fedcert.model.regions import on_boxes
@@ -51,10 +51,10 @@ def from_vnnlib(path: str | PathLike[str], network: Network) -> Properties:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as text ({error})") from error
+        raise InvalidInputs(f"{path}: cannot be read as text ({error})") from error
     try:
         return specified(text, network.inputs, network.outputs)
-    except (DataError, InvalidProperty) as error:
+    except (InvalidInputs, InvalidProperty) as error:
         raise type(error)(f"{path}: {error}") from error
 
 
@@ -70,7 +70,7 @@ def specified(text: str, inputs: int, outputs: int) -> Properties:
     try:
         query = library.parse_query_string(as_version_2(text))
     except library.VNNLibException as error:
-        raise DataError(_complaint(str(error))) from error
+        raise InvalidInputs(_complaint(str(error))) from error
     _require_network(query, inputs, outputs)
     cases = cases_of(query)
     properties: dict[tuple[tuple[float, ...], tuple[float, ...]], list[tuple[list[float], float]]] = {}

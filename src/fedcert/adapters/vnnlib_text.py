@@ -7,7 +7,7 @@ The package reads the second version alone; most published specifications are in
 import re
 from decimal import Decimal
 
-from fedcert.errors import DataError
+from fedcert.errors import InvalidInputs
 
 DECLARATION = re.compile(r"\(\s*declare-(?:const|fun)\s+(\S+?)\s*(?:\(\s*\)\s*)?(?:\s)Real\s*\)")
 VARIABLE = re.compile(r"\b([XY])_(\d+)\b")
@@ -32,10 +32,12 @@ def as_version_2(text: str) -> str:
     for letter in "XY":
         own = [name for name in declared if name.startswith(f"{letter}_")]
         if set(own) != {f"{letter}_{i}" for i in range(len(own))} or not own:
-            raise DataError(f"the variables {letter}_0, {letter}_1, … are not declared one by one as Real")
+            raise InvalidInputs(
+                f"the variables {letter}_0, {letter}_1, … are not declared one by one as Real"
+            )
         sizes[letter] = len(own)
     if len(declared) != sum(sizes.values()):
-        raise DataError("variables other than X_i and Y_i are declared")
+        raise InvalidInputs("variables other than X_i and Y_i are declared")
     body = DECLARATION.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
     body = NUMBER.sub(_decimal, VARIABLE.sub(r"\1[\2]", body))
     head = f"(declare-input X float64 [{sizes['X']}]) (declare-output Y float64 [{sizes['Y']}])"
@@ -46,6 +48,6 @@ def _decimal(match: re.Match[str]) -> str:
     """A number with a decimal point and without an exponent, exactly the same."""
     value = Decimal(match[1])
     if abs(value.adjusted()) > MAX_EXPONENT:
-        raise DataError(f"{match[1][:40]}: a number of this size is not supported")
+        raise InvalidInputs(f"{match[1][:40]}: a number of this size is not supported")
     text = format(value, "f")
     return text if "." in text else f"{text}.0"

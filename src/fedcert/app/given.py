@@ -12,7 +12,7 @@ from fedcert.adapters.vnnlib import specified
 from fedcert.data import Split
 from fedcert.data.csv_table import digest_of, read_bytes
 from fedcert.data.npz import Arrays
-from fedcert.errors import DataError, FedcertError, InvalidConfig
+from fedcert.errors import FedcertError, InvalidConfig, InvalidInputs
 from fedcert.model.features import Feature
 from fedcert.model.network import Network
 from fedcert.model.properties import Properties, linf_robustness
@@ -142,7 +142,7 @@ class Given:
         """
         content = read_bytes(self.file)
         if self.sha256 not in ("", digest_of(content)):
-            raise DataError(
+            raise InvalidInputs(
                 f"{self.file}: not the file that the run was made from: its SHA-256 digest differs"
             )
         network, domain = self.network, self.domain or (-inf, inf)
@@ -159,7 +159,7 @@ def _of_specification(
     try:
         asked = specified(content.decode(), network.inputs, network.outputs)
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not a text in UTF-8") from error
+        raise InvalidInputs(f"{path}: not a text in UTF-8") from error
     except FedcertError as error:
         raise type(error)(f"{path}: {error}") from error
     regions = asked.regions
@@ -169,25 +169,25 @@ def _of_specification(
 def _of_arrays(arrays: Arrays, boxes: bool, network: Network, domain: tuple[float, float]) -> GivenInputs:
     path, names = arrays.path, ("lower", "upper") if boxes else ("x",)
     if not boxes and "x" not in arrays.names and {"lower", "upper"} <= set(arrays.names):
-        raise DataError(
+        raise InvalidInputs(
             f"{path}: x: missing, but there are lower and upper: add --boxes to certify these boxes"
         )
     ends = []
     for name in names:
         own = arrays.real(name, *range(2, 6)).flatten(1)
         if own.shape[1] != network.inputs or len(own) == 0:
-            raise DataError(
+            raise InvalidInputs(
                 f"{path}: {name}: {len(own)} rows of {own.shape[1]} numbers for {network.inputs} inputs"
             )
         _require_inside(path, name, own, domain)
         ends.append(own)
     if boxes and (ends[0].shape != ends[1].shape or not (ends[0] <= ends[1]).all()):
-        raise DataError(
+        raise InvalidInputs(
             f"{path}: lower, upper: not the two ends of boxes, the lower one at most the upper one"
         )
     label, constraints = None, None
     if ("y" in arrays.names) == ("C" in arrays.names):
-        raise DataError(f"{path}: y: give either labels y, or constraints C and d")
+        raise InvalidInputs(f"{path}: y: give either labels y, or constraints C and d")
     if "y" in arrays.names:
         label = _labels(arrays, len(ends[0]), network.outputs)
     else:
@@ -198,15 +198,15 @@ def _of_arrays(arrays: Arrays, boxes: bool, network: Network, domain: tuple[floa
 def _require_inside(path: Path, name: str, own: Tensor, domain: tuple[float, float]) -> None:
     low, high = domain
     if not ((own >= low) & (own <= high)).all():
-        raise DataError(f"{path}: {name}: a value outside the domain [{low}, {high}]")
+        raise InvalidInputs(f"{path}: {name}: a value outside the domain [{low}, {high}]")
 
 
 def _labels(arrays: Arrays, count: int, classes: int) -> Int64[Tensor, "P"]:
     label = arrays.whole("y")
     if label.shape != (count,):
-        raise DataError(f"{arrays.path}: y: {len(label)} labels for {count} inputs")
+        raise InvalidInputs(f"{arrays.path}: y: {len(label)} labels for {count} inputs")
     if classes < 2 or not ((label >= 0) & (label < classes)).all():
-        raise DataError(f"{arrays.path}: y: labels must be two or more classes 0 … {classes - 1}")
+        raise InvalidInputs(f"{arrays.path}: y: labels must be two or more classes 0 … {classes - 1}")
     return label
 
 
@@ -216,7 +216,7 @@ def _constraints(arrays: Arrays, count: int, outputs: int) -> Constraints:
         C, d = C.expand(count, -1, -1), d.expand(count, -1)
     rows = C.shape[1] if C.dim() == 3 else 0
     if C.shape != (count, rows, outputs) or d.shape != (count, rows) or prod(C.shape) == 0:
-        raise DataError(
+        raise InvalidInputs(
             f"{arrays.path}: C, d: shapes {tuple(C.shape)} and {tuple(d.shape)}, not ({count}, rows,"
             f" {outputs}) and"
             f" ({count}, rows), or (rows, {outputs}) and (rows)"

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import UInt8
 
 from fedcert.data.dataset import Dataset, Split
-from fedcert.errors import DataError
+from fedcert.errors import InvalidImages
 
 FILES = (
     "train-images-idx3-ubyte",
@@ -79,7 +79,7 @@ def read_folder(source: Source, folder: Path) -> Dataset:
     labels, test_labels = (read_idx(path, axes=1) for path in paths[1::2])
     height, width = images.shape[1:]
     if test_images.shape[1:] != (height, width):
-        raise DataError(
+        raise InvalidImages(
             f"{place}: training images of {height}×{width} pixels, test images of another size:"
             f" {'×'.join(map(str, test_images.shape[1:]))}"
         )
@@ -97,7 +97,7 @@ def find_files(source: Source, folder: Path) -> list[Path]:
         paths = [path for name in FILES if (path := _find(place, name))]
         if len(paths) == len(FILES):
             return paths
-    raise DataError(
+    raise InvalidImages(
         f"{source.name}: no complete set of files in {' or '.join(str(p) for p in places)};"
         f" put {', '.join(FILES)} (each plain or .gz) into one of them"
     )
@@ -110,11 +110,11 @@ def _find(place: Path, name: str) -> Path | None:
 
 def _split(folder: Path, images: UInt8[np.ndarray, "n h w"], labels: UInt8[np.ndarray, "m"]) -> Split:
     if len(images) != len(labels):
-        raise DataError(f"{folder}: {len(images)} images but {len(labels)} labels")
+        raise InvalidImages(f"{folder}: {len(images)} images but {len(labels)} labels")
     if len(images) == 0:
-        raise DataError(f"{folder}: the files hold no images")
+        raise InvalidImages(f"{folder}: the files hold no images")
     if labels.max() > 9:
-        raise DataError(f"{folder}: label {labels.max()} is out of range 0 … 9")
+        raise InvalidImages(f"{folder}: label {labels.max()} is out of range 0 … 9")
     x = torch.from_numpy(images.reshape(len(images), prod(images.shape[1:])) / 255.0)
     return Split(x, torch.from_numpy(labels.astype(np.int64)))
 
@@ -129,14 +129,14 @@ def read_idx(path: Path, axes: int) -> UInt8[np.ndarray, "..."]:
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read ({error}); fetch the file again") from error
+        raise InvalidImages(f"{path}: cannot be read ({error}); fetch the file again") from error
     if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] != UNSIGNED_BYTE:
-        raise DataError(f"{path}: not an IDX file of unsigned bytes")
+        raise InvalidImages(f"{path}: not an IDX file of unsigned bytes")
     if raw[3] != axes:
-        raise DataError(f"{path}: an array of {raw[3]} axes where {axes} are expected")
+        raise InvalidImages(f"{path}: an array of {raw[3]} axes where {axes} are expected")
     if len(raw) < 4 + 4 * axes:
-        raise DataError(f"{path}: the header is cut off; truncated?")
+        raise InvalidImages(f"{path}: the header is cut off; truncated?")
     shape = tuple(np.frombuffer(raw[4 : 4 + 4 * axes], dtype=">u4").tolist())
     if len(raw) != 4 + 4 * axes + prod(shape):
-        raise DataError(f"{path}: {len(raw)} bytes do not hold an array of {shape}; truncated?")
+        raise InvalidImages(f"{path}: {len(raw)} bytes do not hold an array of {shape}; truncated?")
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * axes).reshape(shape)

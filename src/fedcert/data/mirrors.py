@@ -8,7 +8,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from fedcert.data.idx import FILES, Source
-from fedcert.errors import DataError
+from fedcert.errors import InvalidImages
 from fedcert.progress import Tracker, silent
 
 CHUNK = 2**16
@@ -44,7 +44,7 @@ def _download(source: Source, path: Path, sha256: str, track: Tracker) -> None:
             continue
         _keep(path, content)
         return
-    raise DataError(
+    raise InvalidImages(
         f"{source.name}: {path.name} could not be downloaded ({'; '.join(failures)}). Put"
         f" {', '.join(f'{name}.gz' for name in FILES)} into {path.parent}, or name their folder with"
         " --data-dir or the environment variable FEDCERT_DATA"
@@ -58,7 +58,9 @@ def _keep(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
         partial.replace(path)
     except OSError as error:
-        raise DataError(f"the cache {path.parent} cannot be written ({error}): set XDG_CACHE_HOME") from error
+        raise InvalidImages(
+            f"the cache {path.parent} cannot be written ({error}): set XDG_CACHE_HOME"
+        ) from error
 
 
 def _fetch(address: str, track: Tracker) -> bytes:

@@ -86,7 +86,7 @@ def recount_file(
         light = replace(report.statement, laws=())
         return Recounted(path, light, replace(report, statement=light))
     except FedcertError as error:
-        return Refused(path, str(error))
+        return Refused(path, str(error), error.explained_in)
     except MemoryError:
         return Refused(path, f"{path}: reading it takes more memory than there is")
 

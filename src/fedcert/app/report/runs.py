@@ -16,7 +16,7 @@ from fedcert.app.records import Property, Row, Summary
 from fedcert.app.report.bounds import Bounds
 from fedcert.app.report.words import DATASET_NAMES, architecture, distinct, is_convolutional
 from fedcert.app.result import claim_at, claim_of, read_properties, read_summary
-from fedcert.errors import DataError
+from fedcert.errors import NoResults
 
 JOBS = "jobs"
 IMMATERIAL = frozenset({"data_dir", "device", "events", "claims"})
@@ -186,7 +186,7 @@ def _places(folder: Path) -> Iterator[Path]:
     found = [path.parent for path in sorted((folder / JOBS).glob(f"*/{RESULT}"))]
     own = [folder] if (folder / RESULT).is_file() else []
     if not (own or found):
-        raise DataError(
+        raise NoResults(
             f"{folder}: no results in this folder: give the folder of a run, or of a grid with finished jobs"
         )
     yield from (*own, *found)
