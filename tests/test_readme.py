@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 
@@ -40,6 +41,17 @@ def test_the_table_is_that_of_the_default_run() -> None:
     assert lower == pytest.approx(100 * bounds["direct"].mean_lower, abs=3)  # processors differ
     assert upper == pytest.approx(100 * bounds["direct"].mean_upper, abs=3)
     assert transported == pytest.approx(100 * bounds["transported"].mean_lower, abs=3)
+
+
+def test_the_table_of_the_default_run_agrees_with_the_figure() -> None:
+    figures = json.loads((REPOSITORY / "docs" / "figures" / "certified-accuracy.json").read_text())
+    shown = {float(radius): list(map(float, rest)) for radius, *rest in ROW.findall(README)}
+    both = sorted(set(shown) & set(figures["radius"]))
+    assert both == [0.01, 0.03]
+    for radius in both:
+        i = figures["radius"].index(radius)
+        lower, upper, _, survival = shown[radius]
+        assert [lower, upper, survival] == [figures[name][i] for name in ("lower", "upper", "survival")]
 
 
 def reproduced(page: str, dataset: str | None = None) -> list[dict[str, str]]:
