@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 PARTS = re.compile(r"(`[^`]*`)")
@@ -29,7 +30,15 @@ def _process(app: Sphinx, what: str, name: str, obj: object, options: object, li
     lines[:] = [escaped(line) for line in lines]
 
 
+def _dashes(app: Sphinx, doctree: nodes.document) -> None:
+    """Sphinx writes two hyphens before a meaning, for smart quotes to join; those of options stay."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension, before napoleon reads docstrings."""
     app.connect("autodoc-process-docstring", _process, priority=100)
+    app.connect("doctree-read", _dashes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
