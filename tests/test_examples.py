@@ -15,7 +15,7 @@ def test_a_median_survives_a_hostile_client_and_an_average_does_not(
     example = runpy.run_path(str(EXAMPLES / "hostile_client.py"))
     example["main"](tmp_path / "picture.png")
     lines = capsys.readouterr().out.splitlines()
-    certified = [float(line.split("certified")[1].strip(" %")) for line in lines[:3]]
+    certified = [float(line.split("inputs")[1].strip(" %")) for line in lines[:3]]
     fedavg, trimmed, median = certified
     assert min(trimmed, median) > 80 > 2 * fedavg
     assert (tmp_path / "picture.png").stat().st_size > 5000
