@@ -7,6 +7,7 @@ A comment before a block says what else than running it is meant:
     <!-- excerpt: path -->      its lines stand in this file of the repository, which other tests run
     <!-- file: name -->         its text is the content of this file
     <!-- about -->              figures in this output may differ by up to 3 (processors differ)
+    <!-- table of the run -->   radius, [L, U], transported L and survival, of the last run, as much apart
     <!-- setup … -->            Python that is run, and not shown
 """
 
@@ -43,12 +44,17 @@ NOT_OURS = {
 UNCHECKED = ("diff",)  # of docs/flower_diff.py, which tests/examples/flower runs
 PART = re.compile(
     r"<!-- setup\n(?P<setup>.*?)-->"
+    r"|<!-- table of the run -->\n(?P<table>(?:\|.*\n)+)"
     r"|(?:<!-- (?P<mark>[\w ]+)(?:: (?P<about>[^\n]*?))? -->\n)?"
     r"^```(?P<language>[\w{}-]+)\n(?P<text>.*?)^```$",
     flags=re.DOTALL | re.MULTILINE,
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 ALLOWED_DIFFERENCE = 3.0
+BETWEEN = r"\s*[|│]\s*"
+SHOWN_ROW = re.compile(r"\| ([\d.]+) \| \[([\d.]+), ([\d.]+)\] \| ([\d.]+) \| ([\d.]+) \|")
+TRANSPORTED_ROW = re.compile(rf"([\d.]+){BETWEEN}transported{BETWEEN}([\d.]+){BETWEEN}")
+DIRECT_ROW = re.compile(rf"([\d.]+){BETWEEN}direct{BETWEEN}\[([\d.]+), ([\d.]+)\]{BETWEEN}([\d.]+)")
 UsageError = BadParameter.__mro__[1]  # of the click that typer carries
 
 
@@ -67,6 +73,8 @@ def blocks_of(page: str) -> Iterator[Block]:
     for match in PART.finditer(page):
         if match["setup"] is not None:
             yield Block("python", match["setup"])
+        elif match["table"] is not None:
+            yield Block("table", match["table"])
         elif not match["language"].startswith("{"):
             yield Block(match["language"], match["text"], match["mark"], match["about"])
 
@@ -108,6 +116,8 @@ class Reader:
                 self.printed = "".join(self.command(line) for line in lines_of(block.text))
             case ((None | "about"), "text"):
                 require_same(block.text, self.printed, block.mark == "about")
+            case None, "table":
+                require_same_rows(block.text, self.printed)
             case None, "toml":
                 tomllib.loads(block.text)
             case _, language:
@@ -191,6 +201,18 @@ def require_same(shown: str, printed: str, about: bool) -> None:
     assert match is not None, f"{wanted}\nis not in\n{found}"
     for own, other in zip(NUMBER.findall(wanted), match.groups(), strict=True):
         assert abs(float(own) - float(other)) <= ALLOWED_DIFFERENCE, (own, other)
+
+
+def require_same_rows(shown: str, printed: str) -> None:
+    """A page's table has the radii of the last run and about its figures."""
+    rows = [tuple(map(float, row)) for row in SHOWN_ROW.findall(shown)]
+    transported = {float(at): float(lower) for at, lower in TRANSPORTED_ROW.findall(printed)}
+    direct = {float(row[0]): tuple(map(float, row[1:])) for row in DIRECT_ROW.findall(printed)}
+    assert [radius for radius, *_ in rows] == list(direct)
+    for radius, *figures in rows:
+        lower, upper, survival = direct[radius]
+        found = (lower, upper, transported[radius], survival)
+        assert figures == pytest.approx(found, abs=ALLOWED_DIFFERENCE), radius
 
 
 def in_new_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
