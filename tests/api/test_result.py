@@ -1,5 +1,6 @@
 """A result is used, looked at and saved; what is saved is proved by the checker."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import torch
 from torch import nn
 
 import fedcert
+from fedcert.certificate import Kind
 from fedcert.errors import InvalidCertificate, MissingLibrary, OutputExists
+from fedcert.model.layers import LeakyReLU
+from fedcert.model.network import Network
 from fedcert.model.robustness import Origin
 from fedcert_check import certificates, check, check_run
 from fedcert_check.run_folder.compare import Comparison
@@ -76,6 +80,40 @@ def test_a_table_of_bounds_has_each_bound_once(
     assert report.exit_code == (1 if "line" in change else 2)
     (line,) = [*(own.line for own in report.comparison.findings), *report.comparison.unreadable]
     assert line.startswith("bounds.csv")
+
+
+@pytest.mark.parametrize("what", ["clients", "network", "properties", "rule"])
+def test_a_table_does_not_put_certificates_of_two_problems_together(what: str, tmp_path: Path) -> None:
+    """Each line follows from a certificate; the lines of one property would speak of two."""
+    rule, x = fedcert.LinearRule.fedavg([1, 1, 1]), [[0.65, 0.35], [0.4, 0.6]]
+    network = fedcert.mlp(2, 4, 2)
+
+    def saved(kind: Kind, *other: str) -> Path:
+        found = fedcert.certify(
+            [(mean, deviation / 2) for mean, deviation in CLIENTS] if "clients" in other else CLIENTS,
+            fedcert.LinearRule.fedavg([1, 1, 2]) if "rule" in other else rule,
+            Network((*network.layers, LeakyReLU(1.0))) if "network" in other else network,
+            fedcert.linf_robustness(x, [0, 1], 0.02 if "properties" in other else 0.01, classes=2),
+            claims=[kind],
+            events="box",
+        )
+        folder = found.save(tmp_path / kind / "-".join(other))
+        for path in (folder / "messages").iterdir():
+            path.rename(path.with_name(f"{kind}-{path.name}"))
+        return folder
+
+    direct, same, another = saved("direct"), saved("transported"), saved("transported", what)
+    alone = (direct / "bounds.csv").read_text()
+    for folder, differ in ((same, []), (another, [what])):
+        shutil.copytree(folder, direct, dirs_exist_ok=True)
+        _, rows = (folder / "bounds.csv").read_text().split("\n", 1)
+        (direct / "bounds.csv").write_text(alone + rows)
+        report = check_run(direct)
+        assert all(own.verdict for own in report.reports)
+        assert len(report.reports) == 2
+        assert report.comparison is not None
+        assert [own.place for own in report.comparison.findings] == differ
+        assert report.exit_code == len(differ)
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ def compare_settings(stated: Stated, evidence: Evidence) -> Iterator[Finding]:
         if source.network != networks[0][1]:
             yield Finding(name, "network", f"another network than in {networks[0][0]}")
         other, rule = rules.setdefault(source.rule.name, (name, source.rule))
-        if not _same(rule, source.rule):
+        if not same_rule(rule, source.rule):
             yield Finding(name, "rule.weights", f"the rule {rule.name} has other weights than in {other}")
 
 
@@ -153,8 +153,13 @@ def _compare_network(config: dict[str, Any], name: str, source: Source) -> Itera
         yield Finding(RESULT, "config.network", f"{quoted(stated)}, but {named or 'another one'}", name)
 
 
-def _same(one: Rule, other: Rule) -> bool:
-    """Whether two rules deploy the same model."""
+def same_rule(one: Rule, other: Rule) -> bool:
+    """Whether two rules deploy the same model.
+
+    Args:
+        one: of a certificate.
+        other: of another one.
+    """
     if isinstance(one, LinearRule) and isinstance(other, LinearRule):
         return np.array_equal(one.weights, other.weights) and _equal(one.offset, other.offset)
     if isinstance(one, Pooling) and isinstance(other, Pooling):

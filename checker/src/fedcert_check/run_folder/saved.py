@@ -4,8 +4,11 @@ import csv
 import io
 from collections.abc import Iterator
 
+import numpy as np
+
 from fedcert_check.document import Document
 from fedcert_check.errors import InvalidRun
+from fedcert_check.run_folder.about import same_rule
 from fedcert_check.run_folder.evidence import CERTIFICATES, Evidence
 from fedcert_check.run_folder.findings import Finding
 from fedcert_check.validation import quoted
@@ -45,6 +48,7 @@ def compare_saved(rows: list[list[str]], evidence: Evidence) -> Iterator[Finding
         rows: of the table.
         evidence: the certificates.
     """
+    yield from _compare_problems(evidence)
     files: dict[Key, str] = {}
     for name, document in evidence.certificates.items():
         first = files.setdefault((document.kind, document.rule.name, document.events), name)
@@ -74,6 +78,26 @@ def compare_saved(rows: list[list[str]], evidence: Evidence) -> Iterator[Finding
                 yield Finding(BOUNDS, f"line {number}: {field}", says, file)
     for (*_, p), name in missing.items():
         yield Finding(BOUNDS, "", f"the line of property {p} is missing", name)
+
+
+def _compare_problems(evidence: Evidence) -> Iterator[Finding]:
+    """Certificates of another problem than the first: the lines of one property would speak of several."""
+    documents = list(evidence.certificates.items())
+    for name, own in documents[1:]:
+        first, other = documents[0]
+        regions = ("lower", "upper", "C", "d")
+        same = {
+            "network": own.network == other.network,
+            "clients": [c.digest for c in own.clients] == [c.digest for c in other.clients],
+            "rule": own.rule.name == other.rule.name and same_rule(own.rule, other.rule),
+            "properties": all(
+                np.array_equal(getattr(own.properties, part), getattr(other.properties, part))
+                for part in regions
+            ),
+        }
+        for what, equal in same.items():
+            if not equal:
+                yield Finding(f"{CERTIFICATES}/{name}", what, "other than", f"{CERTIFICATES}/{first}")
 
 
 def _entries(document: Document, p: int) -> dict[str, str]:
