@@ -219,7 +219,7 @@ def _result(run: SmallRun, folder: Path) -> dict[str, Any]:
         "fedcert": "0.1.0",
         "config": {"dataset": "digits", "inputs": "first", "epsilon": list(RADII), "radius": [THRESHOLD],
                    "hidden": [], "margin": 0.0, "softmax_margins": [MARGIN], "rule": "fedavg",
-                   "confidence": 0.95, "confidence_draws": DRAWS, "seed": 0},
+                   "weights": "uniform", "confidence": 0.95, "confidence_draws": DRAWS, "seed": 0},
         "clients": [{"client": m.client, "examples": m.examples, "digest": m.digest} for m in run.messages],
         "refused": {},
         "accuracy": 0.9,

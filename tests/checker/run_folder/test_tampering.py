@@ -101,6 +101,7 @@ EDITS = {
     "config.margin": 0.1,
     "config.softmax_margins": [],
     "config.rule": "pog",
+    "config.weights": "size",
     "config.confidence": 1,
     "config.confidence_draws": 10_000,
 }

@@ -20,6 +20,7 @@ from fedcert_check.run_folder.saved import BOUNDS, compare_saved, read_saved
 from fedcert_check.run_folder.sentences import compare_sentences
 from fedcert_check.run_folder.stated import RESULT, Stated, is_earlier, read_stated
 from fedcert_check.run_folder.table import TABLE, compare_table, read_table
+from fedcert_check.run_folder.weighing import compare_weighing
 from fedcert_check.subject import BOX
 from fedcert_check.tensorfile import bytes_of
 from fedcert_check.visible import visible
@@ -159,6 +160,7 @@ def _claims(stated: Stated, evidence: Evidence, recounted: Mapping[str, Recounte
         compare_clients(stated, evidence),
         compare_inputs(stated, evidence),
         compare_settings(stated, evidence),
+        compare_weighing(stated, evidence),
         compare_bounds(stated, evidence),
         compare_confidence(stated, recounted),
         compare_conclusions(stated, evidence),
