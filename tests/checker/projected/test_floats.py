@@ -96,3 +96,11 @@ def test_what_is_not_finite_proves_nothing() -> None:
         as_balls(np.array([np.nan]))
     with pytest.raises(Unproven, match="too many"):
         floats._require_short(2**41)
+
+
+def test_deviations_beyond_all_numbers_are_bounds_and_no_warnings() -> None:
+    mean, deviation = Enclosed(np.array([1.0, 0.0]), np.zeros(2)), np.array([np.inf, 0.0])
+    assert floats.squared(np.array([1e300, 2.0])).tolist() == [np.inf, np.nextafter(4, 5)]
+    infinite, smallest = floats.folded_means(mean, deviation)
+    assert infinite == np.inf
+    assert 0 <= smallest < 1e-300

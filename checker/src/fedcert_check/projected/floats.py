@@ -95,8 +95,9 @@ def up(values: Floats) -> Floats:
 
 
 def squared(values: Floats) -> Floats:
-    """Upper bounds of the squares."""
-    return up(values * values)
+    """Upper bounds of the squares, infinite ones too."""
+    with np.errstate(over="ignore"):
+        return up(values * values)
 
 
 def down(values: Floats) -> Floats:
@@ -140,8 +141,8 @@ def folded_means(mean: Enclosed, deviation: Floats) -> Floats:
     least = np.maximum(down(np.abs(mean.centre) - mean.error), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         nu = np.nan_to_num(least / deviation * (1 - 2.0**-40), nan=0.0, posinf=LARGEST)
-    step = np.floor(np.minimum(nu, LARGEST) * STEPS_PER_UNIT)
-    step = np.where(up(deviation * step) <= down(least * STEPS_PER_UNIT), step, 0.0)
+        step = np.floor(np.minimum(nu, LARGEST) * STEPS_PER_UNIT)
+        step = np.where(up(deviation * step) <= down(least * STEPS_PER_UNIT), step, 0.0)
     return up(up(most + LOST) + up(deviation * _table()[step.astype(np.int64)]))
 
 
