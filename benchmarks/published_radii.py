@@ -43,13 +43,13 @@ def rows(checkout: Path, pattern: str, test: Inputs, images: int, steps: int) ->
     yield "|---|---|---|---|---|---|---|"
     chosen = [one for one in wicker2021(checkout) if re.search(pattern, one.name)]
     for released, runs in with_log(checkout, chosen):
-        own = runs[:images]
+        own, share = runs[:images], accuracy(released, test)
         x, logged = test.x[[run.image for run in own]], np.array([max(0.0, run.passed) for run in own])
         start = time.perf_counter()
         found, _ = largest_radii(released, x, steps)
         spent = (time.perf_counter() - start) / len(own)
         yield (
-            f"| {released.name} | {100 * accuracy(released, test):.2f} | {len(own)} | {logged.mean():.3f}"
+            f"| {released.name} | {100 * share:.2f} | {len(own)} | {logged.mean():.3f}"
             f" | {found.mean():.3f} | {int((found >= logged).sum())} | {spent:.1f} |"
         )
 
