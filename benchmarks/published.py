@@ -45,7 +45,7 @@ from fedcert_check.percent import bounds
 RADIUS, IMAGES = 0.025, 50
 """Of Batten et al.: the defaults of their command."""
 LEAST_ACCURACY = 0.6
-"""Of a mean network that was read as it was meant: one of them has 72 %; 10 % would be chance."""
+"""Of a mean network that was read as it was meant: some have 70 %; 10 % would be chance."""
 
 
 @dataclass(frozen=True)
