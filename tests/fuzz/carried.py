@@ -41,7 +41,7 @@ def pieces(generator: torch.Generator) -> Iterator[Verdict]:
     noise = law.layers(network)[0].noise(rows)
     assert isinstance(noise, CarriedNoise)
     along, (covariances, errors) = noise.along(directions)[0, 0], noise.covariances(h)
-    at, at_least = noise.at(h).item(), noise.at_least(h).item()
+    at, at_least, weights = noise.at(h).item(), noise.at_least(h).item(), noise.weight[0, 0].tolist()
     with precision(EXACT):
         B = balls(rows[0, 0])
 
@@ -58,14 +58,19 @@ def pieces(generator: torch.Generator) -> Iterator[Verdict]:
         for found, sound in ((at, above(at, deviation)), (at_least, below(at_least, deviation))):
             yield Verdict(sound, True, f"deviation {found}, not {deviation}")
         pairs = zip(covariances[0, 0].tolist(), errors[0, 0].tolist(), strict=True)
-        for own, (found, error) in zip(torch.eye(k, dtype=torch.float64), pairs, strict=True):
+        for own, weight, (found, error) in zip(torch.eye(k).double(), weights, pairs, strict=True):
             single = seen(own, biases=False)
-            exact, largest = dot(single, whole), (dot(single, single) * dot(whole, whole)).sqrt()
-            # blocks speak of a law that is a little larger than theirs
-            more = arb(0) if isinstance(law, DenseGaussian) else arb(2) ** -40 * largest
+            exact, more = dot(single, whole), arb(0)
+            if not isinstance(law, DenseGaussian):  # blocks speak of the law that their bounds are exact for
+                more = (_excess(weight, single) * _excess(at, whole)).sqrt()
             says = isfinite(found) and isfinite(error)
             sound = not says or bool(abs(exact - arb(found)) <= arb(error) + more)
             yield Verdict(sound, says, f"covariance {found} ± {error}, not {exact}")
+
+
+def _excess(deviation: float, normals: Sequence[arb]) -> arb:
+    """How much variance a bound has more: by Cauchy and Schwarz excesses bound that of a covariance."""
+    return (arb(deviation) ** 2 - dot(normals, normals)).abs_upper()
 
 
 def one_normal(generator: torch.Generator) -> Iterator[Verdict]:
