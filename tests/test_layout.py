@@ -95,3 +95,11 @@ def test_every_public_name_exists() -> None:
 @pytest.mark.parametrize("name", [name for name in fedcert.__all__ if name != "__version__"])
 def test_every_public_name_has_an_example_that_runs(name: str) -> None:
     assert ">>>" in getattr(fedcert, name).__doc__
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_order_of_products_is_ours(module: str) -> None:
+    """What `einsum` multiplies first of three operands depends on what else is installed: two at most."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "einsum":
+            assert len(node.args) <= 3, f"{module}:{node.lineno}"

@@ -61,6 +61,7 @@ def pieces(generator: torch.Generator) -> Iterator[Verdict]:
         for own, weight, (found, error) in zip(torch.eye(k).double(), weights, pairs, strict=True):
             single = seen(own, biases=False)
             exact, more = dot(single, whole), arb(0)
+            yield Verdict(above(weight, dot(single, single).sqrt()), True, f"deviation {weight} of a weight")
             if not isinstance(law, DenseGaussian):  # blocks speak of the law that their bounds are exact for
                 more = (_excess(weight, single) * _excess(at, whole)).sqrt()
             says = isfinite(found) and isfinite(error)

@@ -138,3 +138,13 @@ def test_what_underflows_between_rows_is_charged_before_it_is_multiplied_on() ->
     noise = own.noise(torch.tensor([[[1e-165]]], dtype=torch.float64))
     along = noise.along(torch.tensor([[[1e100]]], dtype=torch.float64))
     assert along.item() >= 1e-65
+
+
+def test_tiny_rows_and_huge_deviations_do_not_underflow_on_the_way() -> None:
+    rows = torch.full((1, 1, 2), 1e-171, dtype=torch.float64)
+    factor = torch.zeros(8, 1).double()
+    factor[:6] = 1e40
+    noise = DenseGaussian(torch.zeros(8).double(), factor).layers(mlp(3, 2))[0].noise(rows)
+    exact = 2e-131  # of two weights that one normal moves
+    assert exact <= noise.weight.min() <= noise.weight.max() < 1.001 * exact
+    assert 3 * exact <= noise.over(torch.ones(1, 3).double(), torch.full((1,), 8.0).double()).item()

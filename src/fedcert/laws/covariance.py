@@ -10,7 +10,6 @@ and what the roundings of c·Σ c lose is of the same form, since |Σ_ab| ≤ (1
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
@@ -115,7 +114,8 @@ def weighed_sizes(
         excess: e.
         charge: η, at least four times what roundings and the law's error make it.
     """
-    value = torch.einsum("nk,nkl,nl->n", weights, gram.abs(), weights)
+    inner = (gram.abs() @ weights.unsqueeze(-1)).squeeze(-1)  # first: products of weights alone may underflow
+    value = (inner * weights).sum(-1)
     size = (weights * (excess + HIDDEN)).sum(-1)
     variance = above(value, 2 * weights.shape[-1] + 4) + up(charge * size * size)
     return up(above(variance, 4).sqrt())

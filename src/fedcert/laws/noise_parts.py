@@ -130,7 +130,8 @@ class DenseNoise:
     def weight(self) -> Float64[Tensor, "P R k"]:
         """Upper bounds r of the deviations of the N_k."""
         own = torch.einsum("jklk->kjl", self.part.weights)
-        value = torch.einsum("prj,kjl,prl->prk", self.rows, own, self.rows)
+        inner = torch.einsum("prj,kjl->prkl", self.rows, own)  # first: products of rows alone may underflow
+        value = (inner * self.rows.unsqueeze(-2)).sum(-1)
         return self.part.covariance.root(value, self.rows.abs() @ self.part.weight_deviation)
 
     @cached_property
