@@ -208,6 +208,7 @@ def require_same_rows(shown: str, printed: str) -> None:
     rows = [tuple(map(float, row)) for row in SHOWN_ROW.findall(shown)]
     transported = {float(at): float(lower) for at, lower in TRANSPORTED_ROW.findall(printed)}
     direct = {float(row[0]): tuple(map(float, row[1:])) for row in DIRECT_ROW.findall(printed)}
+    assert rows, shown
     assert [radius for radius, *_ in rows] == list(direct)
     for radius, *figures in rows:
         lower, upper, survival = direct[radius]

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pages import SHOWN_ROW
 
 from fedcert.app.config import RunConfig
 from fedcert.app.run import run
@@ -27,12 +28,9 @@ def test_the_python_example_prints_what_the_readme_shows() -> None:
     assert output.getvalue() in blocks("text")
 
 
-ROW = re.compile(r"\| ([\d.]+) \| \[([\d.]+), ([\d.]+)\] \| ([\d.]+) \| ([\d.]+) \|")
-
-
 @pytest.mark.slow
 def test_the_table_is_that_of_the_default_run() -> None:
-    shown = {float(radius): list(map(float, rest)) for radius, *rest in ROW.findall(README)}
+    shown = {float(radius): list(map(float, rest)) for radius, *rest in SHOWN_ROW.findall(README)}
     assert tuple(shown) == RunConfig().epsilon
     radius = RunConfig().epsilon[0]
     found = run(RunConfig(epsilon=radius, estimates=()))
@@ -45,7 +43,7 @@ def test_the_table_is_that_of_the_default_run() -> None:
 
 def test_the_table_of_the_default_run_agrees_with_the_figure() -> None:
     figures = json.loads((REPOSITORY / "docs" / "figures" / "certified-accuracy.json").read_text())
-    shown = {float(radius): list(map(float, rest)) for radius, *rest in ROW.findall(README)}
+    shown = {float(radius): list(map(float, rest)) for radius, *rest in SHOWN_ROW.findall(README)}
     both = sorted(set(shown) & set(figures["radius"]))
     assert both == [0.01, 0.03]
     for radius in both:

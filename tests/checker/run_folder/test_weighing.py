@@ -58,7 +58,9 @@ def test_the_settings_that_a_rule_was_made_with_agree(name: str, weights: str) -
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
-@pytest.mark.parametrize("said", ["uniform", [0.75, 0.25], "sizes", [1.0], [True, 3.0], {"size": 1}])
+@pytest.mark.parametrize(
+    "said", ["uniform", [0.75, 0.25], "sizes", [1.0], [True, 3.0], [10**400, 3.0], {"size": 1}]
+)
 def test_other_weights_are_named(name: str, said: object) -> None:
     assert findings(name, {**USUAL, "weights": said}) == ["config.weights"]
 

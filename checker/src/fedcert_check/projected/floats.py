@@ -139,7 +139,7 @@ def folded_means(mean: Enclosed, deviation: Floats) -> Floats:
     """
     most = mean.largest
     least = np.maximum(down(np.abs(mean.centre) - mean.error), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         nu = np.nan_to_num(least / deviation * (1 - 2.0**-40), nan=0.0, posinf=LARGEST)
         step = np.floor(np.minimum(nu, LARGEST) * STEPS_PER_UNIT)
         step = np.where(up(deviation * step) <= down(least * STEPS_PER_UNIT), step, 0.0)

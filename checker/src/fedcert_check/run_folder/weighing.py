@@ -78,7 +78,10 @@ def _expected(given: Any, sizes: Sequence[float]) -> Array | None:
 def _numbers(values: Any) -> Array | None:
     if not isinstance(values, list) or not all(type(own) in (int, float) for own in values):
         return None
-    return np.array([float(own) for own in values])
+    try:
+        return np.array([float(own) for own in values])
+    except OverflowError:  # an integer beyond all floats is no weight
+        return None
 
 
 def _same(found: Array, expected: Array | None, shares: bool) -> bool:
